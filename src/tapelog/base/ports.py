@@ -1,0 +1,150 @@
+"""The ports through which machines reach the world: clock, entropy, disk.
+
+Machines and the node core get these as arguments; `node/system.py` has the real ones and `sim/` the
+simulated ones. Nothing else in the product touches time, chance or files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+
+class DiskError(Exception):
+    """The disk failed in a way that makes its contents doubtful: the log directory must go offline."""
+
+
+class DiskFullError(DiskError):
+    """No space left. What the failing call wrote has been taken back; earlier contents are intact."""
+
+
+class Clock(Protocol):
+    """Two clocks: one that never jumps, and the one on the wall."""
+
+    def monotonic_ms(self) -> int:
+        """Milliseconds that only grow, from an arbitrary start; for timers and timeouts."""
+        ...
+
+    def wall_ms(self) -> int:
+        """Milliseconds since the epoch; for record timestamps and retention. May jump."""
+        ...
+
+
+class Entropy(Protocol):
+    """Chance, so that a seed can replace it."""
+
+    def below(self, bound: int) -> int:
+        """A whole number from 0 to bound - 1."""
+        ...
+
+    def token(self, size: int) -> bytes:
+        """That many random bytes; for ids."""
+        ...
+
+
+class File(Protocol):
+    """An open file. Writes append; they are visible to reads at once and durable after a sync."""
+
+    @property
+    def path(self) -> str:
+        """Where it was opened; follows renames done through the same Disk."""
+        ...
+
+    def write(self, chunks: list[bytes]) -> None:
+        """Append all chunks, as one vectored write where possible.
+
+        Raises DiskFullError after cutting the file back to its earlier size, DiskError on anything else.
+        """
+        ...
+
+    def read(self, position: int, size: int) -> bytes:
+        """Up to size bytes from position; shorter only at the end of the file."""
+        ...
+
+    def write_at(self, position: int, data: bytes) -> None:
+        """Overwrite in place (index files only)."""
+        ...
+
+    def size(self) -> int:
+        """Length in bytes, kept in memory: costs no system call."""
+        ...
+
+    def truncate(self, size: int) -> None:
+        """Cut to size bytes."""
+        ...
+
+    def sync(self) -> None:
+        """Block until everything written is durable (fdatasync)."""
+        ...
+
+    def fileno(self) -> int:
+        """The descriptor, for sendfile; -1 where there is none (simulation)."""
+        ...
+
+    def close(self) -> None:
+        """Give the descriptor back. Closing twice is harmless."""
+        ...
+
+
+class Disk(Protocol):
+    """One log directory's file system. Paths are absolute or relative to the process, as given."""
+
+    def open(self, path: str, *, create: bool = False) -> File:
+        """Open for reading and appending; FileNotFoundError unless create."""
+        ...
+
+    def exists(self, path: str) -> bool: ...
+
+    def listdir(self, path: str) -> list[str]:
+        """Sorted names; empty if the directory does not exist."""
+        ...
+
+    def mkdir(self, path: str) -> None:
+        """Create with parents; fine if it exists. Durable after sync_dir of the parent or sync_all."""
+        ...
+
+    def read_file(self, path: str) -> bytes:
+        """The whole (small) file; FileNotFoundError if absent."""
+        ...
+
+    def write_file(self, path: str, data: bytes) -> None:
+        """Create or replace, not atomic, not synced: for files that a later sync_all makes durable."""
+        ...
+
+    def replace_file(self, path: str, data: bytes) -> None:
+        """Atomically and durably: temporary file, fsync, rename, fsync of the directory. Blocks."""
+        ...
+
+    def rename(self, old: str, new: str) -> None:
+        """Rename a file or directory (not synced)."""
+        ...
+
+    def remove(self, path: str) -> None:
+        """Remove a file; fine if absent."""
+        ...
+
+    def remove_tree(self, path: str) -> None:
+        """Remove a directory with everything in it; fine if absent."""
+        ...
+
+    def sync_dir(self, path: str) -> None:
+        """Make creations, renames and removals in that directory durable. Blocks."""
+        ...
+
+    def sync_all(self) -> None:
+        """Make everything on this file system durable (syncfs). Blocks."""
+        ...
+
+    def free_bytes(self) -> int: ...
+
+    def start_flush(self, files: list[File], done: Callable[[DiskError | None], None]) -> None:
+        """A flush round: make all these files durable in the background, then call done on the caller's loop.
+
+        parallel fdatasync when few, syncfs when many. At most one round per disk is under way at a time;
+        the caller sees to that.
+        """
+        ...
+
+    def start_job(self, job: Callable[[], None], done: Callable[[Exception | None], None]) -> None:
+        """Run a blocking file job (read-ahead, checkpoint, deletion) in the background, then done on the loop."""
+        ...
