@@ -1,0 +1,1 @@
+"""What the tests against real processes share: broker processes, a raw connection, bounded waiting."""

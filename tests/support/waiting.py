@@ -1,0 +1,21 @@
+"""Waiting for a condition, with a bound: what these tests do instead of sleeping for luck."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def until(condition: Callable[[], T], what: str, *, seconds: float = 20.0, pause: float = 0.02) -> T:
+    """Return the first truthy value of `condition`; fail, naming `what` and the last value, when `seconds` have passed."""
+    deadline = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() >= deadline:
+            raise AssertionError(f"not within {seconds} s: {what} (last seen: {value!r})")
+        time.sleep(pause)
