@@ -1,23 +1,75 @@
-# Every command of the project. `make help` lists them.
+# Every command of the project; `make` alone lists them. Nothing here needs more than sh, make and Python 3.11.
 SHELL := /bin/sh
-PYTHON ?= python3
-VENV := .venv
-BIN := $(VENV)/bin
+BIN := .venv/bin
+PY := $(BIN)/python
 export PYTHONPATH := src
 
+SEEDS ?= 500
+MINUTES ?= 5
+
 .DEFAULT_GOAL := help
-.PHONY: help lint type test-quick
+.PHONY: help setup runtime run test test-quick lint fmt type build clean-build clean dist lock clients sim fuzz chaos \
+	bench docs-check
 
 help: ## This list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-lint: ## Style, formatting, import layers
+setup: ## Everything the broker and its tests need, in .venv
+	@tools/setup dev
+
+runtime:
+	@tools/setup runtime
+
+run: runtime ## Start a broker with a live view: orders flowing, two groups reading
+	@exec $(BIN)/tape demo
+
+test: setup ## Every check and every test, interpreted and compiled; ends with what was left out
+	@$(PY) tools/test.py $(SUITES)
+
+test-quick: setup ## Lint and unit tests, within a minute
+	@$(PY) tools/test.py --quick
+
+lint: setup ## Style, formatting, import layers
 	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+	$(BIN)/ruff format --check --output-format concise .
 	$(BIN)/lint-imports --no-logo
 
-type: ## mypy --strict over src
+fmt: setup ## Put style and formatting right, where a tool can
+	$(BIN)/ruff check --fix --quiet . || true
+	$(BIN)/ruff format .
+
+type: setup ## mypy --strict over src
 	$(BIN)/mypy
 
-test-quick: ## Unit tests, within a minute
-	$(BIN)/pytest -q -n 2 -m "not slow" tests/unit
+build: setup ## Compile the hot modules with mypyc, beside their sources
+	@$(PY) tools/compiled.py build
+
+clean-build: ## Remove the compiled modules
+	@python3 tools/compiled.py clean
+
+clean: clean-build ## Remove everything that was made here, .venv and .tools too
+	rm -rf .venv .tools dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+dist: setup ## sdist, pure wheel and platform wheel, each smoke-tested in an empty environment without a compiler
+	@$(PY) tools/dist.py
+
+lock: ## Pin dependencies again (needs uv); `tools/lock --upgrade` takes newer ones
+	@tools/lock
+
+clients: setup ## Fetch other people's clients for tests/clients (Java, Go, Node where present)
+	@sh tests/clients/setup.sh
+
+sim: setup ## The node in simulation: SEEDS=500 seeds of power cuts
+	TAPELOG_SEEDS=$(SEEDS) $(BIN)/pytest -q -n 2 --timeout 0 tests/simulation
+
+fuzz: setup ## Hostile bytes for MINUTES=5, new seeds each time
+	TAPELOG_FUZZ_MINUTES=$(MINUTES) $(BIN)/pytest -q --timeout 0 tests/fuzz
+
+chaos: build ## kill -9 two hundred times under load, and power cuts, on real processes
+	TAPELOG_CHAOS_KILLS=200 $(BIN)/pytest -q --timeout 0 tests/chaos
+
+bench: build ## Side by side with Apache Kafka and others, in one run
+	$(PY) -m bench
+
+docs-check: setup ## Links, commands and paths named in the documents exist
+	$(BIN)/pytest -q tests/tidy/test_documents.py

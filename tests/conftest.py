@@ -6,15 +6,31 @@ list of tools; `.ci/run` sets it) nothing may be left out: every skipped test fa
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
+import tapelog
+
+HOT = {
+    "yes": "compiled",
+    "no": "interpreted",
+    "off": "interpreted",
+    "stale": "interpreted (compiled modules are stale)",
+}
 REQUIRED = frozenset(name.strip() for name in os.environ.get("TAPELOG_REQUIRE", "").split(",") if name.strip())
 
 _left_out: Counter[tuple[str, str]] = Counter()
+_outcomes: Counter[str] = Counter()
+
+
+def pytest_report_header() -> str:
+    """Which hot path is under test."""
+    return f"hot path: {HOT[tapelog.COMPILED]}"
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -39,7 +55,9 @@ def _skip_reason(report: pytest.TestReport | pytest.CollectReport) -> str:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Count skipped tests by file and reason (runs in the controller, also with xdist)."""
+    """Count outcomes, and skipped tests by file and reason (runs in the controller, also with xdist)."""
+    if report.when == "call" or report.outcome != "passed":
+        _outcomes["left out" if report.skipped else report.outcome] += 1
     if report.skipped and not hasattr(report, "wasxfail"):
         _left_out[report.nodeid.partition("::")[0], _skip_reason(report)] += 1
 
@@ -55,6 +73,10 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """Where everything is required, a left-out test is a failure."""
     if REQUIRED and _left_out and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    file = os.environ.get("TAPELOG_REPORT")
+    if file and not hasattr(session.config, "workerinput"):
+        left_out = [(count, path, reason) for (path, reason), count in sorted(_left_out.items())]
+        Path(file).write_text(json.dumps({"counts": _outcomes, "left_out": left_out}))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
