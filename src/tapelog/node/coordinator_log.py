@@ -1,0 +1,56 @@
+"""The coordinators' door to their internal topic: append, read back, and move the start."""
+
+from __future__ import annotations
+
+from tapelog.replication.partition import ORIGIN_COORDINATOR, Partition
+from tapelog.server.node_api import NodeApi
+from tapelog.wire.errors import ErrorCode, KafkaError
+
+
+class InternalTopicLog:
+    """Implements `coordinators.core.CoordinatorLog` on the partitions of one internal topic."""
+
+    def __init__(self, node: NodeApi, topic: str) -> None:
+        self.node = node
+        self.topic = topic
+
+    def append(self, partition: int, batch: bytes) -> int:
+        """Queue the batch; returns the end offset behind it. Committed when the high watermark reaches that."""
+        found = self._partition(partition)
+        found.append(batch, 0, len(batch), ORIGIN_COORDINATOR)
+        return found.log.end_offset
+
+    def start_offset(self, partition: int) -> int:
+        """Where the log begins."""
+        return self._partition(partition).log.start_offset
+
+    def end_offset(self, partition: int) -> int:
+        """Where the next record goes."""
+        return self._partition(partition).log.end_offset
+
+    def high_watermark(self, partition: int) -> int:
+        """Up to where records are committed."""
+        return self._partition(partition).high_watermark
+
+    def size_bytes(self, partition: int) -> int:
+        """How much of the disk the partition takes."""
+        return self._partition(partition).log.size_bytes
+
+    def read(self, partition: int, offset: int, max_bytes: int) -> bytes:
+        """Whole batches from the one that holds offset; empty at the end."""
+        found = self._partition(partition)
+        if offset >= found.log.written_end:
+            return b""
+        region = found.log.read(offset, max_bytes, found.log.written_end, True)
+        return b"" if region is None else region.read()
+
+    def advance_start(self, partition: int, offset: int) -> None:
+        """Everything below offset has been rewritten above it: let it go."""
+        self._partition(partition).log.increment_start_offset(offset)
+
+    def _partition(self, index: int) -> Partition:
+        state = self.node.topics.get(self.topic)
+        found = state.partitions[index] if state is not None and 0 <= index < len(state.partitions) else None
+        if found is None or found.closed or found.offline:
+            raise KafkaError(ErrorCode.NOT_COORDINATOR, f"{self.topic}-{index} is not led here")
+        return found

@@ -1,0 +1,243 @@
+"""Sockets: accept, receive, send. Everything about requests is the connection's business.
+
+Answers leave with one `send` per wake-up; large file regions by `sendfile`, straight from the page cache. A region that
+is not in the page cache is read ahead by a thread first, so that the loop never waits for a disk.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable
+from typing import Final
+
+from tapelog.base.ports import Disk
+from tapelog.log.segment import FileRegion
+from tapelog.node.reactor import READ, WRITE, Pollable, Reactor
+from tapelog.server.connection import Connection
+from tapelog.wire.primitives import Region
+
+RECEIVE_BYTES: Final = 1 << 16
+RECEIVE_BYTES_MAX: Final = 1 << 20
+SENDFILE_FROM: Final = 1 << 15
+SEND_BYTES: Final = 1 << 18
+PROBE_STRIDE: Final = 1 << 17
+ACCEPTS_PER_WAKE_UP: Final = 64
+MSG_MORE: Final = getattr(socket, "MSG_MORE", 0)
+NOWAIT: Final = getattr(os, "RWF_NOWAIT", 0)
+
+
+class Transport(Pollable):
+    """The socket of one connection."""
+
+    def __init__(self, reactor: Reactor, disk: Disk, sock: socket.socket, connection: Connection) -> None:
+        self.reactor = reactor
+        self.disk = disk
+        self.sock = sock
+        self.fd = sock.fileno()
+        self.connection = connection
+        self.mask = READ
+        self.active_ms = 0
+        self.warming = False
+        self.warm: Region | None = None
+        reactor.watch(self.fd, self, READ)
+
+    def ready(self, mask: int) -> None:
+        """Receive and start requests; send on."""
+        if mask & WRITE:
+            self.flush()
+        if mask & ~WRITE:
+            self._receive()
+
+    def _receive(self) -> None:
+        connection = self.connection
+        if connection.closed:
+            return
+        if connection.blocked:
+            self._watch(self.mask & ~READ)
+            return
+        missing = connection.wanted - connection.partial_bytes
+        size = RECEIVE_BYTES if missing < RECEIVE_BYTES else min(missing, RECEIVE_BYTES_MAX)
+        try:
+            data = self.sock.recv(size)
+        except BlockingIOError:
+            return
+        except OSError:
+            connection.close("")
+            return
+        if not data:
+            connection.close("")
+            return
+        self.active_ms = self.reactor.timers.clock.monotonic_ms()
+        connection.feed(data)
+
+    def flush(self) -> None:
+        """Send what is queued, as far as the socket takes it."""
+        connection = self.connection
+        connection.dirty = False
+        if connection.closed or self.warming:
+            return
+        try:
+            finished = self._send_all()
+        except BlockingIOError:
+            finished = False
+        except OSError:
+            connection.close("")
+            return
+        mask = READ if finished else READ | WRITE
+        if connection.blocked and not self.mask & READ:
+            mask &= ~READ
+        if mask != self.mask:
+            self._watch(mask)
+        if connection.blocked:
+            connection.sent()
+
+    def unblocked(self) -> None:
+        """The connection reads again."""
+        if not self.mask & READ and not self.connection.blocked:
+            self._watch(self.mask | READ)
+
+    def close(self) -> None:
+        """Drop the socket."""
+        self.reactor.unwatch(self.fd)
+        self.sock.close()
+
+    def _watch(self, mask: int) -> None:
+        if mask != self.mask and not self.connection.closed:
+            self.mask = mask
+            self.reactor.poller.change(self.fd, mask)
+
+    def _send_all(self) -> bool:
+        connection = self.connection
+        out = connection.outgoing
+        while out:
+            head = out[0]
+            if isinstance(head, bytes) or head.size < SENDFILE_FROM:
+                if not self._send_bytes(connection):
+                    return False
+            elif isinstance(head, FileRegion):
+                if not self._send_file(connection, head):
+                    return False
+            else:
+                out[0] = head.read()
+        return True
+
+    def _send_bytes(self, connection: Connection) -> bool:
+        out = connection.outgoing
+        if len(out) == 1 and isinstance(out[0], bytes):
+            data = out[0]
+            out.clear()
+        else:
+            pieces: list[bytes] = []
+            size, taken = 0, 0
+            for chunk in out:
+                if isinstance(chunk, bytes):
+                    pieces.append(chunk)
+                    size += len(chunk)
+                elif chunk.size < SENDFILE_FROM:
+                    pieces.append(chunk.read())
+                    size += chunk.size
+                else:
+                    break
+                taken += 1
+                if size >= SEND_BYTES:
+                    break
+            data = b"".join(pieces)
+            del out[:taken]
+        try:
+            sent = self.sock.send(data, MSG_MORE) if out else self.sock.send(data)
+        except BlockingIOError:
+            sent = 0
+        connection.outgoing_bytes -= sent
+        if sent < len(data):
+            out.insert(0, data[sent:] if sent else data)
+            return False
+        return True
+
+    def _send_file(self, connection: Connection, region: FileRegion) -> bool:
+        if self.warm is not region and not _in_page_cache(region):
+            self._read_ahead(region)
+            return False
+        fd = region.file.fileno()
+        while region.size > 0:
+            sent = os.sendfile(self.fd, fd, region.position, region.size)
+            if sent == 0:
+                raise OSError("the file ended before the region")
+            region.position += sent
+            region.size -= sent
+            connection.outgoing_bytes -= sent
+        self.warm = None
+        connection.outgoing.pop(0)
+        return True
+
+    def _read_ahead(self, region: FileRegion) -> None:
+        self.warming = True
+        self.warm = region
+        self.disk.start_job(ReadAhead(region).run, self._warmed)
+
+    def _warmed(self, error: Exception | None) -> None:
+        self.warming = False
+        if error is not None:
+            self.connection.close(f"reading a log segment failed: {error}")
+            return
+        self.flush()
+
+
+class ReadAhead:
+    """Brings a region into the page cache, on a thread."""
+
+    def __init__(self, region: FileRegion) -> None:
+        self.region = region
+
+    def run(self) -> None:
+        """Read it once, in strides."""
+        region = self.region
+        position, end = region.position, region.position + region.size
+        while position < end:
+            region.file.read(position, min(PROBE_STRIDE, end - position))
+            position += PROBE_STRIDE
+
+
+def _in_page_cache(region: FileRegion) -> bool:
+    if not NOWAIT:
+        return True
+    fd, one = region.file.fileno(), bytearray(1)
+    position, last = region.position, region.position + region.size - 1
+    try:
+        while position < last:
+            os.preadv(fd, [one], position, NOWAIT)
+            position += PROBE_STRIDE
+        os.preadv(fd, [one], last, NOWAIT)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+class Acceptor(Pollable):
+    """A listening socket."""
+
+    def __init__(self, reactor: Reactor, listener: socket.socket, accepted: Callable[[socket.socket, str], None]) -> None:
+        self.reactor = reactor
+        self.listener = listener
+        self.accepted = accepted
+        reactor.watch(listener.fileno(), self)
+
+    def ready(self, mask: int) -> None:
+        """Accept what is waiting, a bounded number per wake-up."""
+        for _ in range(ACCEPTS_PER_WAKE_UP):
+            try:
+                sock, address = self.listener.accept()
+            except BlockingIOError:
+                return
+            except OSError:
+                return
+            sock.setblocking(False)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self.accepted(sock, str(address[0]))
+
+    def close(self) -> None:
+        """Stop accepting."""
+        self.reactor.unwatch(self.listener.fileno())
+        self.listener.close()

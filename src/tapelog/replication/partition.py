@@ -1,0 +1,162 @@
+"""One partition on its leader: appends, the high watermark, and the queues that wait for it.
+
+Called by the produce and fetch handlers and by the node core (`write`, `flushed`). Promises: nobody is
+answered before the bytes are as durable as the acknowledgement says, answers keep the order of appends, and
+the high watermark never goes back. With one replica the high watermark is the leader's own durable end
+(`page_cache` topics: what has been written).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+from tapelog.log.log import Appended, FlushTicket, Log
+from tapelog.replication.hub import Hub
+from tapelog.replication.waiting import AppendWaiter, FetchWaiter
+from tapelog.wire.errors import ErrorCode
+
+ORIGIN_CLIENT: Final = 0
+ORIGIN_COORDINATOR: Final = 1
+_STORAGE_ERROR: Final = int(ErrorCode.KAFKA_STORAGE_ERROR)
+_NOT_LEADER: Final = int(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
+
+class Parked:
+    """An append that waits until `end_offset` is committed."""
+
+    def __init__(self, end_offset: int, waiter: AppendWaiter, index: int) -> None:
+        self.end_offset = end_offset
+        self.waiter = waiter
+        self.index = index
+
+
+class Partition:
+    """A partition this node leads."""
+
+    def __init__(self, hub: Hub, log: Log, topic: str, topic_id: bytes, index: int, leader_epoch: int) -> None:
+        self.hub = hub
+        self.log = log
+        self.topic = topic
+        self.topic_id = topic_id
+        self.index = index
+        self.leader_epoch = leader_epoch
+        self.high_watermark: int = log.durable_end
+        self.page_cache = log.config.page_cache
+        self.min_insync_replicas = 1
+        self.watched = False
+        self.offline = False
+        self.closed = False
+        self._queued = False
+        self._unflushed = False
+        self._parked: deque[Parked] = deque()
+        self._waiters: list[FetchWaiter] = []
+        self.bytes_in = 0
+        self.bytes_out = 0
+        self.batches_in = 0
+
+    def append(self, buf: bytes, start: int, end: int, origin: int) -> Appended:
+        """Validate, give offsets to, and queue one batch; raises KafkaError and changes nothing when it is refused."""
+        appended = self.log.append(buf, start, end, self.leader_epoch, origin)
+        if not appended.duplicate:
+            self.bytes_in += end - start
+            self.batches_in += 1
+            if not self._queued:
+                self._queued = True
+                self.hub.dirty.append(self)
+        return appended
+
+    def park(self, end_offset: int, waiter: AppendWaiter, index: int) -> None:
+        """Tell the waiter when everything below end_offset is committed; at once if it already is."""
+        if end_offset <= self.high_watermark:
+            waiter.committed(index)
+        else:
+            self._parked.append(Parked(end_offset, waiter, index))
+
+    def add_fetch(self, waiter: FetchWaiter) -> None:
+        """Tell the waiter when the high watermark moves."""
+        self._waiters.append(waiter)
+
+    def remove_fetch(self, waiter: FetchWaiter) -> None:
+        """Forget the waiter; harmless if it is not waiting here."""
+        if waiter in self._waiters:
+            self._waiters.remove(waiter)
+
+    def write(self) -> None:
+        """Hand what was appended to the file system. Raises DiskError after failing everybody who waits for it."""
+        self._queued = False
+        if self.closed:
+            return
+        try:
+            self.log.write()
+        except Exception:
+            self.fail_parked_above(self.log.written_end, _STORAGE_ERROR)
+            raise
+        if self.page_cache:
+            self._advance(self.log.written_end)
+        elif not self._unflushed:
+            self._unflushed = True
+            self.hub.unflushed.append(self)
+
+    def begin_flush(self) -> FlushTicket:
+        """What the coming flush round must sync for this partition."""
+        self._unflushed = False
+        return self.log.begin_flush()
+
+    def flushed(self, ticket: FlushTicket) -> None:
+        """The round of this ticket is on disk."""
+        if self.closed:
+            return
+        self.log.end_flush(ticket)
+        if not self.page_cache:
+            self._advance(self.log.durable_end)
+
+    def use_config(self) -> None:
+        """The log's configuration changed: take over what concerns acknowledgements."""
+        self.page_cache = self.log.config.page_cache
+        self.min_insync_replicas = self.log.config.min_insync_replicas
+        if self.page_cache:
+            self._advance(self.log.written_end)
+
+    def wake_fetches(self) -> None:
+        """Let every parked fetch look again (the start offset moved, or the partition went away)."""
+        for waiter in self._waiters:
+            if not waiter.ripe:
+                waiter.ripe = True
+                self.hub.ripe.append(waiter)
+
+    def close(self, code: int = _NOT_LEADER) -> None:
+        """Stop leading: everybody who waits is told so."""
+        self.closed = True
+        self.fail_parked_above(-1, code)
+        self.wake_fetches()
+
+    def fail_parked_above(self, offset: int, code: int) -> None:
+        """Fail every parked append that needs more than `offset`."""
+        keep: deque[Parked] = deque()
+        parked, self._parked = self._parked, keep
+        for entry in parked:
+            if entry.end_offset > offset:
+                entry.waiter.failed(entry.index, code)
+            else:
+                keep.append(entry)
+
+    def _advance(self, offset: int) -> None:
+        if offset <= self.high_watermark:
+            return
+        self.high_watermark = offset
+        parked = self._parked
+        while parked and parked[0].end_offset <= offset:
+            entry = parked.popleft()
+            entry.waiter.committed(entry.index)
+        if self._waiters:
+            self.wake_fetches()
+        if self.watched:
+            self.hub.advanced.append(self)
+
+    def invariants(self) -> None:
+        """What must hold after every step."""
+        log = self.log
+        assert self.high_watermark <= log.end_offset, (self.high_watermark, log.end_offset)
+        if not self.page_cache:
+            assert self.high_watermark <= log.durable_end, (self.high_watermark, log.durable_end)

@@ -1,0 +1,54 @@
+"""One request on its way to an answer.
+
+A handler gets a Call and answers it once, now or later; the connection sends answers in request order.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tapelog.wire.message import Message
+from tapelog.wire.primitives import Region, Writer
+
+if TYPE_CHECKING:
+    from tapelog.server.connection import Connection
+
+
+class Call:
+    """A request that a connection waits to answer."""
+
+    def __init__(self, connection: Connection, api_key: int, version: int, correlation_id: int, client_id: str) -> None:
+        self.connection = connection
+        self.api_key = api_key
+        self.version = version
+        self.correlation_id = correlation_id
+        self.client_id = client_id
+        self.flexible_header = False
+        self.done = False
+        self.chunks: list[bytes | Region] = []
+
+    def reply(self, response: Message) -> None:
+        """Answer with this message; the first answer counts, later ones are ignored."""
+        if self.done:
+            return
+        writer = Writer()
+        writer.begin_frame()
+        writer.i32(self.correlation_id)
+        if self.flexible_header:
+            writer.i8(0)
+        response.encode(writer, self.version)
+        writer.end_frame()
+        self.chunks = writer.finish()
+        self.done = True
+        self.connection.answered()
+
+    def reply_nothing(self) -> None:
+        """A request that has no response (Produce with acks=0)."""
+        if not self.done:
+            self.done = True
+            self.connection.answered()
+
+    def refuse(self, reason: str) -> None:
+        """Close the connection, as Kafka does for what it cannot answer."""
+        self.done = True
+        self.connection.close(reason)

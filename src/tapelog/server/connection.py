@@ -1,0 +1,141 @@
+"""One client connection without its socket: bytes in, answers out, in request order.
+
+The transport (or the simulator) feeds received bytes and takes `outgoing`. Consecutive Produce requests
+overlap; any other request waits until everything before it has been answered, as in Kafka. What a connection can
+hold is bounded: one partial frame, `IN_FLIGHT_MAX` produces, one other request, and `OUTGOING_BYTES_MAX` unsent bytes
+before it stops starting new work.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Final
+
+from librt.strings import read_i16_be, read_i32_be
+
+from tapelog.wire.primitives import Region
+
+if TYPE_CHECKING:
+    from tapelog.server.call import Call
+    from tapelog.server.dispatch import Dispatcher
+
+IN_FLIGHT_MAX: Final = 256
+OUTGOING_BYTES_MAX: Final = 1 << 18
+PRODUCE: Final = 0
+
+
+class Connection:
+    """The server's side of one connection, as a machine over bytes."""
+
+    def __init__(self, dispatcher: Dispatcher, number: int, peer_host: str, listener: str, request_bytes_max: int) -> None:
+        self.dispatcher = dispatcher
+        self.number = number
+        self.peer_host = peer_host
+        self.listener = listener
+        self.principal = "User:ANONYMOUS"
+        self.client_software_name = ""
+        self.client_software_version = ""
+        self.request_bytes_max = request_bytes_max
+        self.calls: deque[Call] = deque()
+        self.only_produce = True
+        self.outgoing: list[bytes | Region] = []
+        self.outgoing_bytes = 0
+        self.blocked = False
+        self.closed = False
+        self.close_reason = ""
+        self.dirty = False
+        self.resuming = False
+        self.requests = 0
+        self.partial: list[bytes] = []
+        self.partial_bytes = 0
+        self.wanted = 4
+        """How many bytes the frame at the head of `partial` needs before parsing makes sense."""
+
+    def feed(self, data: bytes) -> None:
+        """Take received bytes and start every request that may start now."""
+        if self.partial_bytes:
+            self.partial.append(data)
+            self.partial_bytes += len(data)
+            if self.partial_bytes < self.wanted or self.blocked:
+                return
+            data = b"".join(self.partial)
+            self.partial = []
+            self.partial_bytes = 0
+        self._parse(data)
+
+    def resume(self) -> None:
+        """Earlier answers have left: go on with the frames that had to wait."""
+        self.resuming = False
+        if self.closed or not self.blocked or not self._may_go_on():
+            return
+        self.blocked = False
+        if self.partial_bytes:
+            data = b"".join(self.partial)
+            self.partial = []
+            self.partial_bytes = 0
+            self._parse(data)
+
+    def answered(self) -> None:
+        """A call is done: queue every answer whose turn has come."""
+        calls = self.calls
+        while calls and calls[0].done:
+            call = calls.popleft()
+            for chunk in call.chunks:
+                self.outgoing.append(chunk)
+                self.outgoing_bytes += len(chunk) if isinstance(chunk, bytes) else chunk.size
+        if self.outgoing and not self.dirty:
+            self.dirty = True
+            self.dispatcher.dirty_connections.append(self)
+        if self.blocked:
+            self.sent()
+
+    def sent(self) -> None:
+        """Answers have left: if frames wait here, ask to be resumed."""
+        if self.blocked and not self.resuming and self._may_go_on():
+            self.resuming = True
+            self.dispatcher.resumable.append(self)
+
+    def close(self, reason: str) -> None:
+        """Answer nothing more; the transport closes the socket. An empty reason is a client that left."""
+        if self.closed:
+            return
+        self.closed = True
+        self.close_reason = reason
+        self.calls.clear()
+        self.outgoing.clear()
+        self.outgoing_bytes = 0
+        self.partial.clear()
+        self.partial_bytes = 0
+        self.dispatcher.connection_closed(self)
+
+    def _may_go_on(self) -> bool:
+        return not self.calls and self.outgoing_bytes <= OUTGOING_BYTES_MAX
+
+    def _parse(self, data: bytes) -> None:
+        pos, size = 0, len(data)
+        self.wanted = 4
+        while size - pos >= 4:
+            length = read_i32_be(data, pos)
+            if length < 8 or length > self.request_bytes_max:
+                self.close(f"a frame of {length} bytes (8 to socket.request.max.bytes={self.request_bytes_max} are allowed)")
+                return
+            end = pos + 4 + length
+            if end > size:
+                self.wanted = 4 + length
+                break
+            produce = read_i16_be(data, pos + 4) == PRODUCE
+            calls = self.calls
+            if self.outgoing_bytes > OUTGOING_BYTES_MAX or (
+                calls and not (produce and self.only_produce and len(calls) < IN_FLIGHT_MAX)
+            ):
+                self.blocked = True
+                break
+            self.only_produce = produce
+            self.requests += 1
+            self.dispatcher.dispatch(self, data, pos + 4, end)
+            if self.closed:
+                return
+            pos = end
+        if pos < size:
+            self.partial = [data[pos:] if pos else data]
+            self.partial_bytes = size - pos

@@ -1,0 +1,103 @@
+"""Frames to handlers: parse the header, find the route, decode, call; and what happens when that goes wrong.
+
+Bad input costs its sender the connection and us one (rate-limited) log line. Errors that a handler does not
+expect become UNKNOWN_SERVER_ERROR where the response can carry it, with the traceback in our log.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final
+
+from librt.strings import read_i16_be, read_i32_be
+
+from tapelog.server.call import Call
+from tapelog.server.connection import Connection
+from tapelog.server.routes import ROUTES, Route, unsupported_version_response
+from tapelog.wire.errors import ErrorCode, KafkaError
+from tapelog.wire.primitives import Reader, WireError
+
+if TYPE_CHECKING:
+    from tapelog.server.node_api import NodeApi
+
+log = logging.getLogger("tapelog.server")
+
+API_VERSIONS: Final = 18
+LOG_LINES_PER_SECOND: Final = 10
+
+
+class Dispatcher:
+    """Starts requests on behalf of connections and collects the connections that have something to send."""
+
+    def __init__(self, node: NodeApi) -> None:
+        self.node = node
+        self.dirty_connections: list[Connection] = []
+        self.resumable: list[Connection] = []
+        self.closed_connections: list[Connection] = []
+        self._routes: list[Route | None] = ROUTES
+        self._log_second = 0
+        self._log_lines = 0
+
+    def dispatch(self, connection: Connection, buf: bytes, start: int, end: int) -> None:
+        """Start the request in buf[start:end]. Every failure is handled here."""
+        api_key = read_i16_be(buf, start)
+        version = read_i16_be(buf, start + 2)
+        correlation_id = read_i32_be(buf, start + 4)
+        route = self._routes[api_key] if 0 <= api_key < len(self._routes) else None
+        if route is None:
+            connection.close(f"unknown API key {api_key}")
+            return
+        if version < route.min_version or version > route.max_version:
+            self._unsupported(connection, route, version, correlation_id)
+            return
+        try:
+            reader = Reader(buf, start + 8, end)
+            client_id = reader.nullable_string() or ""
+            if version >= route.flexible_from:
+                reader.skip_tags()
+            request = route.decode(reader, version)
+        except WireError as error:
+            connection.close(f"a malformed {route.name} v{version} request: {error}")
+            return
+        call = Call(connection, api_key, version, correlation_id, client_id)
+        call.flexible_header = version >= route.flexible_from and api_key != API_VERSIONS
+        connection.calls.append(call)
+        try:
+            route.handle(self.node, call, request)
+        except KafkaError as error:
+            self._reply_error(call, route, int(error.code), error.message)
+        except Exception:
+            log.exception("%s v%d from %s failed", route.name, version, connection.peer_host)
+            self._reply_error(call, route, int(ErrorCode.UNKNOWN_SERVER_ERROR), "")
+
+    def connection_closed(self, connection: Connection) -> None:
+        """Called by a connection that closed itself: the transport must drop its socket."""
+        self.closed_connections.append(connection)
+        if connection.close_reason:
+            self.complain(f"closed the connection from {connection.peer_host}: {connection.close_reason}")
+
+    def complain(self, line: str) -> None:
+        """One log line about bad input; at most LOG_LINES_PER_SECOND of them."""
+        second = self.node.clock.monotonic_ms() // 1000
+        if second != self._log_second:
+            if self._log_lines > LOG_LINES_PER_SECOND:
+                log.warning("%d more lines like these were left out", self._log_lines - LOG_LINES_PER_SECOND)
+            self._log_second, self._log_lines = second, 0
+        self._log_lines += 1
+        if self._log_lines <= LOG_LINES_PER_SECOND:
+            log.warning("%s", line)
+
+    def _unsupported(self, connection: Connection, route: Route, version: int, correlation_id: int) -> None:
+        if route.api_key != API_VERSIONS:
+            connection.close(f"{route.name} v{version} (v{route.min_version} to v{route.max_version} are served)")
+            return
+        call = Call(connection, API_VERSIONS, 0, correlation_id, "")
+        connection.calls.append(call)
+        call.reply(unsupported_version_response())
+
+    def _reply_error(self, call: Call, route: Route, code: int, message: str) -> None:
+        response = route.error_response(code, message)
+        if response is None:
+            call.refuse(f"{route.name} failed with {ErrorCode(code).name} {message}")
+        else:
+            call.reply(response)

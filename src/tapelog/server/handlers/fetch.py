@@ -1,0 +1,227 @@
+"""Fetch, versions 4 to 18: sessions, min bytes and max wait, bounds over partitions, isolation levels, topic ids.
+
+Records are answered as regions of log files, so the shell can `sendfile` them; nothing here reads a record. A fetch that
+finds less than `min_bytes` parks on its partitions and looks again when one of them moves, or when `max_wait_ms` is over.
+The first non-empty partition returns at least one whole batch, whatever the bounds say.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tapelog.base.timers import Timer
+from tapelog.replication.partition import Partition
+from tapelog.replication.waiting import FetchWaiter
+from tapelog.server.call import Call
+from tapelog.server.fetch_sessions import Key, Session, Wanted
+from tapelog.server.node_api import NodeApi
+from tapelog.wire.errors import ErrorCode, KafkaError
+from tapelog.wire.messages.fetch_request import FetchRequest
+from tapelog.wire.messages.fetch_response import (
+    AbortedTransaction,
+    EpochEndOffset,
+    FetchableTopicResponse,
+    FetchResponse,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionData,
+)
+
+_READ_COMMITTED: Final = 1
+_HINTED: Final = (int(ErrorCode.NOT_LEADER_OR_FOLLOWER), int(ErrorCode.FENCED_LEADER_EPOCH))
+MAX_WAIT_MS_MAX: Final = 300_000
+
+
+class PendingFetch(FetchWaiter):
+    """A fetch being answered, perhaps after a wait."""
+
+    def __init__(self, node: NodeApi, call: Call, request: FetchRequest) -> None:
+        super().__init__()
+        self.node = node
+        self.call = call
+        self.request = request
+        self.session, self.wanted, self.incremental = node.fetch_sessions.open(request, call.version)
+        self.by_id = call.version >= 13
+        self.timer: Timer | None = None
+        self.parked_on: list[Partition] = []
+
+    def start(self) -> None:
+        """Answer now, or park."""
+        bytes_max = min(self.request.max_bytes, self.node.setting_int("fetch.max.bytes"))
+        self.bytes_max = bytes_max
+        self.attempt(self.request.max_wait_ms <= 0 or not self.wanted)
+
+    def retry(self) -> None:
+        """A partition moved, or the wait is over."""
+        self.ripe = False
+        if not self.call.done:
+            self.attempt(False)
+
+    def expired(self) -> None:
+        """The wait is over: answer with what there is."""
+        if not self.call.done:
+            self.attempt(True)
+
+    def attempt(self, final: bool) -> None:
+        """Read; answer if there is enough, an error, or no more time."""
+        if self.call.connection.closed:
+            self.unpark()
+            return
+        parts: list[tuple[Wanted, PartitionData]] = []
+        total, urgent = 0, False
+        for wanted in self.wanted.values():
+            data = self.read(wanted, self.bytes_max - total, total == 0)
+            records = data.records
+            if records is not None:
+                total += records.size  # type: ignore[union-attr]
+            if data.error_code or data.diverging_epoch.epoch >= 0:
+                urgent = True
+            parts.append((wanted, data))
+        if final or urgent or total >= self.request.min_bytes:
+            self.unpark()
+            self.answer(parts)
+        elif self.timer is None:
+            self.park()
+
+    def park(self) -> None:
+        """Wait on every partition of the fetch."""
+        for wanted in self.wanted.values():
+            partition = self.partition_of(wanted)
+            if partition is not None:
+                partition.add_fetch(self)
+                self.parked_on.append(partition)
+        self.timer = self.node.timers.after(min(self.request.max_wait_ms, MAX_WAIT_MS_MAX), self.expired)
+
+    def unpark(self) -> None:
+        """Stop waiting."""
+        for partition in self.parked_on:
+            partition.remove_fetch(self)
+        self.parked_on = []
+        if self.timer is not None:
+            self.timer.cancel()
+            self.timer = None
+
+    def partition_of(self, wanted: Wanted) -> Partition | None:
+        """The led partition a client means, if there is one."""
+        state = self.node.topics_by_id.get(wanted.topic_id) if self.by_id else self.node.topics.get(wanted.topic)
+        if state is None or not 0 <= wanted.index < len(state.partitions):
+            return None
+        return state.partitions[wanted.index]
+
+    def read(self, wanted: Wanted, budget: int, min_one: bool) -> PartitionData:
+        """What one partition has for this fetch, within the budget."""
+        data = PartitionData(partition_index=wanted.index, high_watermark=-1, records=None)
+        partition = self.partition_of(wanted)
+        if partition is None:
+            data.error_code = self.missing(wanted)
+            return data
+        if partition.offline or partition.closed:
+            data.error_code = int(ErrorCode.KAFKA_STORAGE_ERROR if partition.offline else ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            return data
+        if not self.check_epochs(partition, wanted, data):
+            return data
+        log = partition.log
+        data.high_watermark = partition.high_watermark
+        data.log_start_offset = log.start_offset
+        upper = partition.high_watermark
+        data.last_stable_offset = log.last_stable_offset(upper)
+        if self.request.isolation_level == _READ_COMMITTED:
+            upper = data.last_stable_offset
+            data.aborted_transactions = []
+        try:
+            if wanted.offset < log.start_offset or wanted.offset > log.end_offset:
+                raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, "")
+            if wanted.offset >= upper:
+                return data
+            room = min(wanted.max_bytes, budget)
+            if room > 0 or min_one:
+                data.records = log.read(wanted.offset, max(room, 0), upper, min_one)
+            if self.request.isolation_level == _READ_COMMITTED and data.records is not None:
+                data.aborted_transactions = [
+                    AbortedTransaction(producer_id=aborted.producer_id, first_offset=aborted.first_offset)
+                    for aborted in log.aborted_transactions(wanted.offset, upper)
+                ]
+        except KafkaError as error:
+            data.error_code = int(error.code)
+            data.records = None
+        return data
+
+    def missing(self, wanted: Wanted) -> int:
+        """The code for a partition that this node does not lead."""
+        node = self.node
+        state = node.topics_by_id.get(wanted.topic_id) if self.by_id else node.topics.get(wanted.topic)
+        if state is None:
+            return int(ErrorCode.UNKNOWN_TOPIC_ID if self.by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+
+    def check_epochs(self, partition: Partition, wanted: Wanted, data: PartitionData) -> bool:
+        """Compare what the client believes of leader and log with what is."""
+        if wanted.leader_epoch >= 0 and wanted.leader_epoch != partition.leader_epoch:
+            newer = wanted.leader_epoch > partition.leader_epoch
+            data.error_code = int(ErrorCode.UNKNOWN_LEADER_EPOCH if newer else ErrorCode.FENCED_LEADER_EPOCH)
+            data.current_leader = LeaderIdAndEpoch(leader_id=self.node.node_id, leader_epoch=partition.leader_epoch)
+            return False
+        if wanted.last_fetched_epoch >= 0:
+            epoch, end = partition.log.epoch_end_offset(wanted.last_fetched_epoch)
+            if epoch < wanted.last_fetched_epoch or end < wanted.offset:
+                data.diverging_epoch = EpochEndOffset(epoch=epoch, end_offset=end)
+                data.high_watermark = partition.high_watermark
+                return False
+        return True
+
+    def answer(self, parts: list[tuple[Wanted, PartitionData]]) -> None:
+        """Build the response; an incremental one leaves out partitions with nothing new."""
+        session = self.session
+        response = FetchResponse(session_id=session.id if session is not None else 0)
+        topic: FetchableTopicResponse | None = None
+        with_data: list[Wanted] = []
+        for wanted, data in parts:
+            has_data = data.records is not None
+            if has_data:
+                with_data.append(wanted)
+            if self.incremental and not (has_data or _news(wanted, data)):
+                continue
+            wanted.told_high_watermark = data.high_watermark
+            wanted.told_start_offset = data.log_start_offset
+            wanted.told_error = data.error_code
+            if topic is None or topic.topic_id != wanted.topic_id or topic.topic != wanted.topic:
+                topic = FetchableTopicResponse(topic=wanted.topic, topic_id=wanted.topic_id)
+                response.responses.append(topic)
+            if data.records is None:
+                data.records = b""
+            topic.partitions.append(data)
+            if data.error_code in _HINTED and self.call.version >= 16:
+                self.hint(response)
+        if session is not None:
+            _rotate(session, with_data, self.by_id)
+        self.call.reply(response)
+
+    def hint(self, response: FetchResponse) -> None:
+        """Tell where the leader named in CurrentLeader can be reached."""
+        broker = self.node.image.brokers.get(self.node.node_id)
+        endpoint = broker.endpoint(self.call.connection.listener) if broker is not None else None
+        if endpoint is not None and not response.node_endpoints:
+            response.node_endpoints = [NodeEndpoint(node_id=self.node.node_id, host=endpoint.host, port=endpoint.port)]
+
+
+def handle(node: NodeApi, call: Call, request: FetchRequest) -> None:
+    """Answer a consumer's fetch."""
+    PendingFetch(node, call, request).start()
+
+
+def _news(wanted: Wanted, data: PartitionData) -> bool:
+    return (
+        data.error_code != 0
+        or data.error_code != wanted.told_error
+        or data.high_watermark != wanted.told_high_watermark
+        or data.log_start_offset != wanted.told_start_offset
+        or data.diverging_epoch.epoch >= 0
+    )
+
+
+def _rotate(session: Session, with_data: list[Wanted], by_id: bool) -> None:
+    if len(session.wanted) < 2:
+        return
+    for wanted in with_data:
+        key: Key = (wanted.topic_id if by_id else wanted.topic, wanted.index)
+        session.wanted[key] = session.wanted.pop(key)

@@ -1,0 +1,49 @@
+"""FindCoordinator, versions 0 to 6: who coordinates a group. The first question creates `__consumer_offsets`.
+
+Transaction coordinators are not served by this version; asking for one is answered with INVALID_REQUEST and a reason.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tapelog.server.call import Call
+from tapelog.server.node_api import NodeApi
+from tapelog.wire.errors import ErrorCode, KafkaError
+from tapelog.wire.messages.find_coordinator_request import FindCoordinatorRequest
+from tapelog.wire.messages.find_coordinator_response import Coordinator, FindCoordinatorResponse
+
+GROUP: Final = 0
+OFFSETS_TOPIC: Final = "__consumer_offsets"
+
+
+def handle(node: NodeApi, call: Call, request: FindCoordinatorRequest) -> None:
+    """Answer once the topic behind the coordinator exists."""
+    keys = request.coordinator_keys if call.version >= 4 else [request.key]
+    if request.key_type != GROUP:
+        refused = KafkaError(ErrorCode.INVALID_REQUEST, f"no coordinator of type {request.key_type} is served here")
+        call.reply(_response(node, call, keys, refused))
+        return
+    node.ensure_internal_topic(OFFSETS_TOPIC, lambda error: call.reply(_response(node, call, keys, error)))
+
+
+def _response(node: NodeApi, call: Call, keys: list[str], error: KafkaError | None) -> FindCoordinatorResponse:
+    coordinators = [_coordinator(node, call, key, error) for key in keys]
+    if call.version >= 4:
+        return FindCoordinatorResponse(coordinators=coordinators)
+    only = coordinators[0]
+    return FindCoordinatorResponse(
+        error_code=only.error_code, error_message=only.error_message, node_id=only.node_id, host=only.host, port=only.port
+    )
+
+
+def _coordinator(node: NodeApi, call: Call, key: str, error: KafkaError | None) -> Coordinator:
+    broker = node.image.brokers.get(node.node_id)
+    endpoint = broker.endpoint(call.connection.listener) if broker is not None else None
+    if error is None and endpoint is None:
+        error = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "this broker is not registered yet")
+    if error is not None or endpoint is None:
+        code = int(error.code) if error is not None else 0
+        message = error.message if error is not None else None
+        return Coordinator(key=key, node_id=-1, host="", port=-1, error_code=code, error_message=message)
+    return Coordinator(key=key, node_id=node.node_id, host=endpoint.host, port=endpoint.port)

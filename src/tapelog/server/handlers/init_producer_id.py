@@ -1,0 +1,29 @@
+"""InitProducerId, versions 0 to 5: a producer id that nobody else has, for idempotent producers.
+
+Ids come in blocks from the controller, so a restart never hands one out twice. A transactional id is refused: transactions
+are not served by this version.
+"""
+
+from __future__ import annotations
+
+from tapelog.server.call import Call
+from tapelog.server.node_api import NodeApi
+from tapelog.wire.errors import ErrorCode, KafkaError
+from tapelog.wire.messages.init_producer_id_request import InitProducerIdRequest
+from tapelog.wire.messages.init_producer_id_response import InitProducerIdResponse
+
+
+def handle(node: NodeApi, call: Call, request: InitProducerIdRequest) -> None:
+    """Hand out the next id, with epoch 0."""
+    if request.transactional_id is not None:
+        code = ErrorCode.INVALID_REQUEST if request.transactional_id == "" else ErrorCode.COORDINATOR_NOT_AVAILABLE
+        call.reply(InitProducerIdResponse(error_code=int(code), producer_epoch=-1))
+        return
+
+    def answer(outcome: int | KafkaError) -> None:
+        if isinstance(outcome, KafkaError):
+            call.reply(InitProducerIdResponse(error_code=int(outcome.code), producer_epoch=-1))
+        else:
+            call.reply(InitProducerIdResponse(producer_id=outcome, producer_epoch=0))
+
+    node.next_producer_id(answer)

@@ -1,0 +1,23 @@
+"""Finding the partition a request means, with Kafka's errors for everything that can be wrong about it."""
+
+from __future__ import annotations
+
+from tapelog.replication.partition import Partition
+from tapelog.server.node_api import NodeApi
+from tapelog.wire.errors import ErrorCode, KafkaError
+
+
+def leader_of(node: NodeApi, topic: str, index: int, leader_epoch: int = -1) -> Partition:
+    """The partition, led here and in the epoch the client believes in; KafkaError otherwise."""
+    state = node.topics.get(topic)
+    partition = state.partitions[index] if state is not None and 0 <= index < len(state.partitions) else None
+    if partition is None:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"this broker has no {topic}-{index}")
+    if partition.offline:
+        raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"the log directory of {topic}-{index} is offline")
+    if partition.closed:
+        raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"this broker no longer leads {topic}-{index}")
+    if leader_epoch >= 0 and leader_epoch != partition.leader_epoch:
+        newer = leader_epoch > partition.leader_epoch
+        raise KafkaError(ErrorCode.UNKNOWN_LEADER_EPOCH if newer else ErrorCode.FENCED_LEADER_EPOCH, "")
+    return partition

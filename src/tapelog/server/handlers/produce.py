@@ -1,0 +1,154 @@
+"""Produce, versions 3 to 13 (advertised from 0, which librdkafka needs to see before it compresses).
+
+Every partition's batch is validated and queued at once, which fixes its order; the answer is parked until all of them
+are as durable as `acks` asks (0: no answer; 1: on the leader's disk; -1: on every in-sync replica's). With acks=0 an
+error closes the connection, the only way a client can learn of it. From version 13 topics are named by id.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tapelog.replication.partition import ORIGIN_CLIENT, Partition
+from tapelog.replication.waiting import AppendWaiter
+from tapelog.server.call import Call
+from tapelog.server.node_api import NodeApi, TopicState
+from tapelog.wire.errors import ErrorCode, KafkaError
+from tapelog.wire.messages.produce_request import PartitionProduceData, ProduceRequest
+from tapelog.wire.messages.produce_response import (
+    BatchIndexAndErrorMessage,
+    PartitionProduceResponse,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from tapelog.wire.primitives import Slice
+
+_NONE: Final = 0
+_UNKNOWN_TOPIC: Final = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+_UNKNOWN_ID: Final = int(ErrorCode.UNKNOWN_TOPIC_ID)
+_INVALID_ACKS: Final = int(ErrorCode.INVALID_REQUIRED_ACKS)
+_INVALID_RECORD: Final = int(ErrorCode.INVALID_RECORD)
+_CORRUPT: Final = int(ErrorCode.CORRUPT_MESSAGE)
+_NOT_ENOUGH: Final = int(ErrorCode.NOT_ENOUGH_REPLICAS)
+_STORAGE: Final = int(ErrorCode.KAFKA_STORAGE_ERROR)
+_TIMED_OUT: Final = int(ErrorCode.REQUEST_TIMED_OUT)
+_TRANSACTIONAL_BIT: Final = 0x10
+_ATTRIBUTES_LOW: Final = 22
+
+
+class PendingProduce(AppendWaiter):
+    """A produce request whose batches are in the log and not yet all committed."""
+
+    def __init__(self, call: Call, response: ProduceResponse) -> None:
+        self.call = call
+        self.response = response
+        self.partitions: list[PartitionProduceResponse] = []
+        self.waiting = 0
+        self.started = False
+        self.acks = -1
+
+    def committed(self, index: int) -> None:
+        """One batch is safe."""
+        self.waiting -= 1
+        if self.waiting == 0 and self.started:
+            self.call.reply(self.response)
+
+    def failed(self, index: int, code: int) -> None:
+        """One batch did not make it."""
+        part = self.partitions[index]
+        part.error_code = code
+        part.base_offset = -1
+        part.log_append_time_ms = -1
+        self.committed(index)
+
+
+def handle(node: NodeApi, call: Call, request: ProduceRequest) -> None:
+    """Append every batch; answer when they are committed."""
+    response = ProduceResponse()
+    pending = PendingProduce(call, response)
+    acks = request.acks
+    pending.acks = acks
+    failed = False
+    for topic in request.topic_data:
+        if call.version >= 13:
+            state = node.topics_by_id.get(topic.topic_id)
+        else:
+            state = node.topics.get(topic.name)
+        answer = TopicProduceResponse(name=topic.name, topic_id=topic.topic_id)
+        response.responses.append(answer)
+        for data in topic.partition_data:
+            part = PartitionProduceResponse(index=data.index, error_code=0, base_offset=-1)
+            answer.partition_responses.append(part)
+            if not _append(node, state, data, acks, pending, part, call.version):
+                failed = True
+    if acks == 0:
+        if failed:
+            code = next(p.error_code for p in pending.partitions if p.error_code)
+            call.refuse(f"a Produce with acks=0 failed with {ErrorCode(code).name}")
+        else:
+            call.reply_nothing()
+        return
+    pending.started = True
+    if pending.waiting == 0:
+        call.reply(response)
+
+
+def _append(
+    node: NodeApi,
+    state: TopicState | None,
+    data: PartitionProduceData,
+    acks: int,
+    pending: PendingProduce,
+    part: PartitionProduceResponse,
+    version: int,
+) -> bool:
+    slot = len(pending.partitions)
+    pending.partitions.append(part)
+    if acks < -1 or acks > 1:
+        part.error_code = _INVALID_ACKS
+        return False
+    if state is None:
+        part.error_code = _UNKNOWN_ID if version >= 13 else _UNKNOWN_TOPIC
+        return False
+    index = data.index
+    partition = state.partitions[index] if 0 <= index < len(state.partitions) else None
+    if partition is None:
+        part.error_code = _UNKNOWN_TOPIC
+        return False
+    records = data.records
+    if not isinstance(records, Slice) or records.end - records.start < 61:
+        part.error_code = _CORRUPT if isinstance(records, Slice) and records.size > 0 else _INVALID_RECORD
+        part.error_message = "a Produce must carry exactly one record batch per partition"
+        return False
+    if records.buf[records.start + _ATTRIBUTES_LOW] & _TRANSACTIONAL_BIT:
+        part.error_code = int(ErrorCode.INVALID_TXN_STATE)
+        part.error_message = "transactions are not served by this version"
+        return False
+    return _append_batch(partition, records, acks, pending, part, slot)
+
+
+def _append_batch(
+    partition: Partition, records: Slice, acks: int, pending: PendingProduce, part: PartitionProduceResponse, slot: int
+) -> bool:
+    if partition.offline:
+        part.error_code = _STORAGE
+        return False
+    if acks == -1 and partition.min_insync_replicas > 1:
+        part.error_code = _NOT_ENOUGH
+        return False
+    try:
+        appended = partition.append(records.buf, records.start, records.end, ORIGIN_CLIENT)
+    except KafkaError as error:
+        part.error_code = int(error.code)
+        part.error_message = error.message or None
+        if part.error_code == _INVALID_RECORD:
+            part.record_errors = [BatchIndexAndErrorMessage(batch_index=0, batch_index_error_message=error.message)]
+        part.log_start_offset = partition.log.start_offset
+        return False
+    part.base_offset = appended.base_offset
+    part.log_append_time_ms = appended.log_append_time_ms
+    part.log_start_offset = appended.log_start_offset
+    if acks != 0:
+        pending.waiting += 1
+        partition.park(appended.last_offset + 1, pending, slot)
+    return True

@@ -1,0 +1,98 @@
+"""What a handler may ask of the node it runs in. The node core implements it; handlers know nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tapelog.base.ports import Clock
+from tapelog.base.timers import Timers
+from tapelog.replication.hub import Hub
+from tapelog.wire.errors import KafkaError
+
+if TYPE_CHECKING:
+    from tapelog.coordinators.groups import GroupCoordinator
+    from tapelog.metadata.image import MetadataImage
+    from tapelog.replication.partition import Partition
+    from tapelog.server.fetch_sessions import FetchSessions
+
+
+class TopicState:
+    """A topic as the hot path needs it: its partitions by index (None where this node does not lead one)."""
+
+    def __init__(self, name: str, topic_id: bytes, partitions: list[Partition | None]) -> None:
+        self.name = name
+        self.topic_id = topic_id
+        self.partitions = partitions
+
+
+class NodeApi:
+    """The node as its handlers see it."""
+
+    def __init__(self, clock: Clock, timers: Timers) -> None:
+        self.clock = clock
+        self.timers = timers
+        self.hub = Hub()
+        self.topics: dict[str, TopicState] = {}
+        self.topics_by_id: dict[bytes, TopicState] = {}
+        self.node_id = 1
+
+    @property
+    def image(self) -> MetadataImage:
+        """The committed cluster metadata."""
+        raise NotImplementedError
+
+    @property
+    def groups(self) -> GroupCoordinator:
+        """The group coordinator."""
+        raise NotImplementedError
+
+    @property
+    def fetch_sessions(self) -> FetchSessions:
+        """The incremental fetch sessions of this node."""
+        raise NotImplementedError
+
+    def setting(self, name: str) -> str:
+        """The effective broker setting of a Kafka name: dynamic, static, or Kafka's default."""
+        raise NotImplementedError
+
+    def setting_int(self, name: str) -> int:
+        """The same, as a whole number."""
+        return int(self.setting(name))
+
+    def setting_bool(self, name: str) -> bool:
+        """The same, as a truth value."""
+        return self.setting(name).lower() == "true"
+
+    def change_metadata(self, operation: Callable[[], Any], done: Callable[[Any], None]) -> None:
+        """Run a controller operation; done gets its response once the records are committed and applied here.
+
+        done gets a KafkaError instead when they could not be committed.
+        """
+        raise NotImplementedError
+
+    def ensure_internal_topic(self, name: str, done: Callable[[KafkaError | None], None]) -> None:
+        """Create an internal topic if it does not exist; done gets None once its partitions are led here."""
+        raise NotImplementedError
+
+    def next_producer_id(self, done: Callable[[int | KafkaError], None]) -> None:
+        """A producer id that was never given out before."""
+        raise NotImplementedError
+
+    def start_offsets_moved(self, done: Callable[[], None]) -> None:
+        """Make moved start offsets durable, then call done."""
+        raise NotImplementedError
+
+    @property
+    def log_dir(self) -> str:
+        """Where the logs are."""
+        raise NotImplementedError
+
+    @property
+    def storage_failed(self) -> bool:
+        """Whether the log directory is offline."""
+        raise NotImplementedError
+
+    def disk_space(self) -> tuple[int, int]:
+        """Total and usable bytes of the log directory's file system; -1 where unknown."""
+        raise NotImplementedError

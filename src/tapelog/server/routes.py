@@ -1,0 +1,126 @@
+"""The routes table: one row per API that this broker serves. ApiVersions is computed from it.
+
+Handlers and message classes are imported when an API is first used, so that a broker starts quickly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from tapelog.wire.message import Message
+from tapelog.wire.primitives import Reader
+
+if TYPE_CHECKING:
+    from tapelog.server.call import Call
+    from tapelog.server.node_api import NodeApi
+
+Handler = Callable[["NodeApi", "Call", Any], None]
+
+
+class Route:
+    """One API: its versions, how to decode it and who answers it."""
+
+    def __init__(
+        self, api_key: int, name: str, versions: tuple[int, int], flexible_from: int, handler: str, advertised_from: int = -1
+    ) -> None:
+        self.api_key = api_key
+        self.name = name
+        self.min_version, self.max_version = versions
+        self.flexible_from = flexible_from
+        self.advertised_from = advertised_from if advertised_from >= 0 else self.min_version
+        self.handler = handler
+        self._decode: Callable[[Reader, int], Message] | None = None
+        self._handle: Handler | None = None
+
+    @property
+    def decode(self) -> Callable[[Reader, int], Message]:
+        """The request's decoder."""
+        if self._decode is None:
+            self._decode = _message_class(self.name, "Request").decode
+        return self._decode
+
+    @property
+    def handle(self) -> Handler:
+        """The function that answers."""
+        if self._handle is None:
+            module, _, function = self.handler.partition(":")
+            self._handle = getattr(import_module(f"tapelog.server.handlers.{module}"), function or "handle")
+        return self._handle
+
+    def error_response(self, code: int, message: str) -> Message | None:
+        """A response that carries nothing but an error; None if this API's response has no place for one."""
+        response: Any = _message_class(self.name, "Response")()
+        if not hasattr(response, "error_code"):
+            return None
+        response.error_code = code
+        if message and hasattr(response, "error_message"):
+            response.error_message = message
+        assert isinstance(response, Message)
+        return response
+
+
+def _message_class(name: str, kind: str) -> Any:
+    snake = "".join("_" + c.lower() if c.isupper() else c for c in name).lstrip("_")
+    return getattr(import_module(f"tapelog.wire.messages.{snake}_{kind.lower()}"), name + kind)
+
+
+_NEVER: Final = 32767
+_TABLE: Final = (
+    Route(0, "Produce", (3, 13), 9, "produce", advertised_from=0),
+    Route(1, "Fetch", (4, 18), 12, "fetch"),
+    Route(2, "ListOffsets", (1, 11), 6, "list_offsets"),
+    Route(3, "Metadata", (0, 13), 9, "metadata"),
+    Route(8, "OffsetCommit", (2, 10), 8, "groups:offset_commit"),
+    Route(9, "OffsetFetch", (1, 10), 6, "groups:offset_fetch"),
+    Route(10, "FindCoordinator", (0, 6), 3, "find_coordinator"),
+    Route(11, "JoinGroup", (0, 9), 6, "groups:join_group"),
+    Route(12, "Heartbeat", (0, 4), 4, "groups:heartbeat"),
+    Route(13, "LeaveGroup", (0, 5), 4, "groups:leave_group"),
+    Route(14, "SyncGroup", (0, 5), 4, "groups:sync_group"),
+    Route(15, "DescribeGroups", (0, 6), 5, "groups:describe_groups"),
+    Route(16, "ListGroups", (0, 5), 3, "groups:list_groups"),
+    Route(18, "ApiVersions", (0, 4), 3, "api_versions"),
+    Route(19, "CreateTopics", (2, 7), 5, "topics:create_topics"),
+    Route(20, "DeleteTopics", (1, 6), 4, "topics:delete_topics"),
+    Route(21, "DeleteRecords", (0, 2), 2, "delete_records"),
+    Route(22, "InitProducerId", (0, 5), 2, "init_producer_id"),
+    Route(23, "OffsetForLeaderEpoch", (2, 4), 4, "offset_for_leader_epoch"),
+    Route(29, "DescribeAcls", (1, 3), 2, "described:describe_acls"),
+    Route(32, "DescribeConfigs", (1, 4), 4, "configs:describe_configs"),
+    Route(33, "AlterConfigs", (0, 2), 2, "configs:alter_configs"),
+    Route(35, "DescribeLogDirs", (1, 4), 2, "describe_log_dirs"),
+    Route(37, "CreatePartitions", (0, 3), 2, "topics:create_partitions"),
+    Route(42, "DeleteGroups", (0, 2), 2, "groups:delete_groups"),
+    Route(44, "IncrementalAlterConfigs", (0, 1), 1, "configs:incremental_alter_configs"),
+    Route(46, "ListPartitionReassignments", (0, 0), 0, "described:list_partition_reassignments"),
+    Route(47, "OffsetDelete", (0, 0), _NEVER, "groups:offset_delete"),
+    Route(48, "DescribeClientQuotas", (0, 1), 1, "described:describe_client_quotas"),
+    Route(55, "DescribeQuorum", (0, 2), 0, "described:describe_quorum"),
+    Route(60, "DescribeCluster", (0, 2), 0, "described:describe_cluster"),
+    Route(74, "ListConfigResources", (0, 1), 0, "configs:list_config_resources"),
+    Route(75, "DescribeTopicPartitions", (0, 0), 0, "described:describe_topic_partitions"),
+)
+
+
+def _index() -> list[Route | None]:
+    routes: list[Route | None] = [None] * (max(route.api_key for route in _TABLE) + 1)
+    for route in _TABLE:
+        routes[route.api_key] = route
+    return routes
+
+
+ROUTES: Final = _index()
+
+
+def served() -> list[Route]:
+    """Every route, by API key."""
+    return [route for route in ROUTES if route is not None]
+
+
+def unsupported_version_response() -> Message:
+    """What an ApiVersions request of a version we do not know gets: v0, with the versions we do."""
+    from tapelog.server.handlers.api_versions import response_for_unsupported_version
+
+    return response_for_unsupported_version()
