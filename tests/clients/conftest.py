@@ -1,32 +1,25 @@
 """Fixtures of the client tests: one broker for the session, fresh topics and groups for every test.
 
-TAPELOG_TEST_BOOTSTRAP=host:port runs the same tests against an existing cluster (Apache Kafka, say, which is how each test was
-shown to be right). Such a cluster needs the settings in SETTINGS.
+TAPELOG_TEST_BOOTSTRAP=host:port runs the same tests against an existing cluster (Apache Kafka, say, which is how each
+test was shown to be right). Such a cluster needs the settings in SETTINGS.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
-import sys
 import uuid
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-from support.waiting import until
+from tests.support.names import Fresh, MakeTopic
+from tests.support.waiting import until
 
 SETTINGS = {
     "message.max.bytes": "12000000",
     "group.min.session.timeout.ms": "500",
     "log.retention.check.interval.ms": "1000",
 }
-
-MakeTopic = Callable[..., str]
 
 
 @pytest.fixture(scope="session")
@@ -49,15 +42,15 @@ def admin(bootstrap: str) -> AdminClient:
 
 
 @pytest.fixture
-def fresh(request: pytest.FixtureRequest) -> Callable[[], str]:
+def fresh(request: pytest.FixtureRequest) -> Fresh:
     """Names that nothing else uses, for topics and groups."""
     stem = "".join(letter if letter.isalnum() else "-" for letter in request.node.name)[:60].strip("-")
     return lambda: f"{stem}-{uuid.uuid4().hex[:8]}"
 
 
 @pytest.fixture
-def make_topic(admin: AdminClient, fresh: Callable[[], str]) -> MakeTopic:
-    """make_topic(partitions=1, **configs): create a topic (dots in config names written as underscores) and wait until it serves."""
+def make_topic(admin: AdminClient, fresh: Fresh) -> MakeTopic:
+    """Creates a topic (dots in config names written as underscores) and waits until it serves."""
 
     def make(partitions: int = 1, **configs: str) -> str:
         topic = fresh()
@@ -74,16 +67,10 @@ def wait_for_topic(admin: AdminClient, topic: str, partitions: int) -> None:
 
     def online() -> bool:
         known = admin.list_topics(topic, timeout=10).topics[topic]
-        return known.error is None and len(known.partitions) == partitions and all(p.leader >= 0 for p in known.partitions.values())
+        return (
+            known.error is None
+            and len(known.partitions) == partitions
+            and all(p.leader >= 0 for p in known.partitions.values())
+        )
 
     until(online, f"{topic} online")
-
-
-def require(tool: str, group: str) -> str:
-    """The path of a program, or skip naming it — or fail, where TAPELOG_REQUIRE lists the group it belongs to (java, go, node …)."""
-    path = shutil.which(tool)
-    if path is not None:
-        return path
-    if group in os.environ.get("TAPELOG_REQUIRE", "").split(","):
-        pytest.fail(f"{tool} is not installed, and TAPELOG_REQUIRE names {group}")
-    pytest.skip(f"{tool} is not installed")

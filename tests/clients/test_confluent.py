@@ -1,10 +1,9 @@
-"""confluent-kafka (librdkafka): produce and consume, every codec, headers, nulls, sizes, timestamps, seeking, automatic creation."""
+"""confluent-kafka: produce, consume, codecs, headers, nulls, sizes, timestamps, seeking, automatic creation."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -22,8 +21,9 @@ from confluent_kafka import (
     TopicPartition,
 )
 from confluent_kafka.admin import AdminClient, NewTopic
-from support.raw import Raw, batches, fetch
-from support.waiting import until
+from tests.support.names import Fresh, MakeTopic
+from tests.support.raw import Raw, batches, fetch
+from tests.support.waiting import until
 
 CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
 
@@ -59,7 +59,7 @@ def send(bootstrap: str, topic: str, values: list[bytes | None], **config: Any) 
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_records_come_back_whole_and_in_order(bootstrap: str, make_topic: Callable[..., str], codec: str) -> None:
+def test_records_come_back_whole_and_in_order(bootstrap: str, make_topic: MakeTopic, codec: str) -> None:
     topic = make_topic(3)
     producer = Producer({"bootstrap.servers": bootstrap, "compression.type": codec, "linger.ms": 20})
     sent: dict[int, list[tuple[bytes | None, bytes | None, Any, int]]] = {0: [], 1: [], 2: []}
@@ -68,7 +68,9 @@ def test_records_come_back_whole_and_in_order(bootstrap: str, make_topic: Callab
         partition = number % 3
         key = None if number % 5 == 0 else b"key-%d" % number
         value = [None, b"", b"value-%d " % number * 20][min(number % 7, 2)]
-        headers = [("trace", b"%d" % number), ("empty", b""), ("null", None), ("trace", b"again")] if number % 2 else None
+        headers = (
+            [("trace", b"%d" % number), ("empty", b""), ("null", None), ("trace", b"again")] if number % 2 else None
+        )
         producer.produce(topic, value, key, partition, timestamp=started + number, headers=headers)
         sent[partition].append((key, value, headers, started + number))
     assert producer.flush(30) == 0
@@ -89,7 +91,7 @@ def test_records_come_back_whole_and_in_order(bootstrap: str, make_topic: Callab
 
 
 @pytest.mark.parametrize("acks", ["0", "1", "all"])
-def test_every_kind_of_acknowledgement(bootstrap: str, make_topic: Callable[..., str], acks: str) -> None:
+def test_every_kind_of_acknowledgement(bootstrap: str, make_topic: MakeTopic, acks: str) -> None:
     topic = make_topic()
     send(bootstrap, topic, [b"%d" % number for number in range(100)], acks=acks)
     consumer = reader(bootstrap, topic)
@@ -97,7 +99,7 @@ def test_every_kind_of_acknowledgement(bootstrap: str, make_topic: Callable[...,
     consumer.close()
 
 
-def test_ten_megabytes_pass_where_the_topic_allows_them(bootstrap: str, make_topic: Callable[..., str]) -> None:
+def test_ten_megabytes_pass_where_the_topic_allows_them(bootstrap: str, make_topic: MakeTopic) -> None:
     large = make_topic(max_message_bytes="11000000")
     value = bytes(range(256)) * 40_000
     send(bootstrap, large, [b"before", value, b"after"], **{"message.max.bytes": 11_000_000, "linger.ms": 0})
@@ -106,7 +108,7 @@ def test_ten_megabytes_pass_where_the_topic_allows_them(bootstrap: str, make_top
     consumer.close()
 
 
-def test_a_message_beyond_the_topics_limit_is_refused(bootstrap: str, make_topic: Callable[..., str]) -> None:
+def test_a_message_beyond_the_topics_limit_is_refused(bootstrap: str, make_topic: MakeTopic) -> None:
     topic = make_topic(max_message_bytes="100000")
     errors: list[KafkaError | None] = []
     producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0})
@@ -118,13 +120,12 @@ def test_a_message_beyond_the_topics_limit_is_refused(bootstrap: str, make_topic
     assert errors[1] is None
 
 
-def test_log_append_time_is_the_brokers(bootstrap: str, make_topic: Callable[..., str]) -> None:
+def test_log_append_time_is_the_brokers(bootstrap: str, make_topic: MakeTopic) -> None:
     topic = make_topic(message_timestamp_type="LogAppendTime")
     before = int(time.time() * 1000)
     producer = Producer({"bootstrap.servers": bootstrap})
-    stamps: list[tuple[int, int]] = []
     for number in range(10):
-        producer.produce(topic, b"%d" % number, timestamp=before - 5_000_000, on_delivery=lambda e, m: stamps.append(m.timestamp()))
+        producer.produce(topic, b"%d" % number, timestamp=before - 5_000_000)
     assert producer.flush(30) == 0
     after = int(time.time() * 1000)
     consumer = reader(bootstrap, topic, **{"check.crcs": True})
@@ -135,7 +136,7 @@ def test_log_append_time_is_the_brokers(bootstrap: str, make_topic: Callable[...
     consumer.close()
 
 
-def test_records_too_far_from_now_are_refused_where_asked(bootstrap: str, make_topic: Callable[..., str]) -> None:
+def test_records_too_far_from_now_are_refused_where_asked(bootstrap: str, make_topic: MakeTopic) -> None:
     topic = make_topic(message_timestamp_before_max_ms="60000", message_timestamp_after_max_ms="60000")
     now = int(time.time() * 1000)
     errors: list[KafkaError | None] = []
@@ -147,7 +148,7 @@ def test_records_too_far_from_now_are_refused_where_asked(bootstrap: str, make_t
     assert codes == [KafkaError.INVALID_TIMESTAMP, KafkaError.INVALID_TIMESTAMP, None]
 
 
-def test_seek_by_time(bootstrap: str, make_topic: Callable[..., str]) -> None:
+def test_seek_by_time(bootstrap: str, make_topic: MakeTopic) -> None:
     topic = make_topic()
     start = int(time.time() * 1000) - 1_000_000
     producer = Producer({"bootstrap.servers": bootstrap, "batch.num.messages": 7})
@@ -169,7 +170,7 @@ def test_seek_by_time(bootstrap: str, make_topic: Callable[..., str]) -> None:
     consumer.close()
 
 
-def test_seek_pause_watermarks_and_position(bootstrap: str, make_topic: Callable[..., str]) -> None:
+def test_seek_pause_watermarks_and_position(bootstrap: str, make_topic: MakeTopic) -> None:
     topic = make_topic()
     send(bootstrap, topic, [b"%d" % number for number in range(50)])
     consumer = reader(bootstrap, topic, offset=20)
@@ -189,7 +190,7 @@ def test_seek_pause_watermarks_and_position(bootstrap: str, make_topic: Callable
 
 @pytest.mark.parametrize(("policy", "expected"), [("earliest", 0), ("latest", 10), ("error", None)])
 def test_an_offset_out_of_range_follows_the_reset_policy(
-    bootstrap: str, make_topic: Callable[..., str], policy: str, expected: int | None
+    bootstrap: str, make_topic: MakeTopic, policy: str, expected: int | None
 ) -> None:
     topic = make_topic()
     send(bootstrap, topic, [b"v"] * 10)
@@ -216,7 +217,7 @@ def test_an_offset_out_of_range_follows_the_reset_policy(
     consumer.close()
 
 
-def test_a_waiting_consumer_gets_a_record_at_once(bootstrap: str, make_topic: Callable[..., str]) -> None:
+def test_a_waiting_consumer_gets_a_record_at_once(bootstrap: str, make_topic: MakeTopic) -> None:
     topic = make_topic()
     consumer = reader(bootstrap, topic, **{"fetch.wait.max.ms": 5000, "fetch.min.bytes": 1})
     assert consumer.poll(1.0) is None
@@ -227,7 +228,7 @@ def test_a_waiting_consumer_gets_a_record_at_once(bootstrap: str, make_topic: Ca
     consumer.close()
 
 
-def test_a_fetch_waits_for_its_minimum_of_bytes(bootstrap: str, make_topic: Callable[..., str]) -> None:
+def test_a_fetch_waits_for_its_minimum_of_bytes(bootstrap: str, make_topic: MakeTopic) -> None:
     topic = make_topic()
     consumer = reader(bootstrap, topic, **{"fetch.wait.max.ms": 1500, "fetch.min.bytes": 100_000})
     assert consumer.poll(0.5) is None
@@ -236,7 +237,7 @@ def test_a_fetch_waits_for_its_minimum_of_bytes(bootstrap: str, make_topic: Call
     consumer.close()
 
 
-def test_many_partitions_in_one_consumer(bootstrap: str, make_topic: Callable[..., str]) -> None:
+def test_many_partitions_in_one_consumer(bootstrap: str, make_topic: MakeTopic) -> None:
     topic = make_topic(40)
     producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 50})
     for number in range(4000):
@@ -249,9 +250,11 @@ def test_many_partitions_in_one_consumer(bootstrap: str, make_topic: Callable[..
     consumer.close()
 
 
-def test_an_idempotent_producer_keeps_order_without_gaps(bootstrap: str, make_topic: Callable[..., str]) -> None:
+def test_an_idempotent_producer_keeps_order_without_gaps(bootstrap: str, make_topic: MakeTopic) -> None:
     topic = make_topic(2)
-    producer = Producer({"bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 1, "batch.num.messages": 50})
+    producer = Producer(
+        {"bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 1, "batch.num.messages": 50}
+    )
     for number in range(10_000):
         producer.produce(topic, b"%d" % number, partition=number % 2)
         producer.poll(0)
@@ -264,7 +267,7 @@ def test_an_idempotent_producer_keeps_order_without_gaps(bootstrap: str, make_to
     consumer.close()
 
 
-def test_producing_to_an_absent_topic_creates_it(bootstrap: str, admin: AdminClient, fresh: Callable[[], str]) -> None:
+def test_producing_to_an_absent_topic_creates_it(bootstrap: str, admin: AdminClient, fresh: Fresh) -> None:
     topic = fresh()
     producer = Producer({"bootstrap.servers": bootstrap})
     errors: list[KafkaError | None] = []
@@ -276,9 +279,10 @@ def test_producing_to_an_absent_topic_creates_it(bootstrap: str, admin: AdminCli
     consumer.close()
 
 
-def test_a_consumer_does_not_create_topics_unless_it_asks(bootstrap: str, admin: AdminClient, fresh: Callable[[], str]) -> None:
+def test_a_consumer_does_not_create_topics_unless_it_asks(bootstrap: str, admin: AdminClient, fresh: Fresh) -> None:
     topic = fresh()
-    consumer = reader(bootstrap, topic, **{"allow.auto.create.topics": False, "topic.metadata.propagation.max.ms": 300})
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": fresh(), "allow.auto.create.topics": False})
+    consumer.subscribe([topic])
     failed = until(lambda: consumer.poll(0.2), "an error")
     assert failed.error() is not None and failed.error().code() == KafkaError.UNKNOWN_TOPIC_OR_PART
     consumer.close()
@@ -286,11 +290,13 @@ def test_a_consumer_does_not_create_topics_unless_it_asks(bootstrap: str, admin:
 
 
 def test_a_topic_deleted_and_recreated_under_a_producer_starts_again(
-    bootstrap: str, admin: AdminClient, make_topic: Callable[..., str]
+    bootstrap: str, admin: AdminClient, make_topic: MakeTopic
 ) -> None:
     topic = make_topic(2)
     before = admin.describe_topics(TopicCollection([topic]))[topic].result(10).topic_id
-    producer = Producer({"bootstrap.servers": bootstrap, "topic.metadata.refresh.interval.ms": 200, "message.timeout.ms": 20_000})
+    producer = Producer(
+        {"bootstrap.servers": bootstrap, "topic.metadata.refresh.interval.ms": 200, "message.timeout.ms": 20_000}
+    )
     delivered: list[tuple[int, bytes]] = []
     stop = threading.Event()
 

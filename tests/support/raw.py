@@ -1,4 +1,4 @@
-"""A raw Kafka connection: frames by hand, so that a test can send what no client library would, and see every byte of the answer.
+"""A raw Kafka connection: frames by hand, so that a test can send what no client library would and see every byte.
 
 It is written on struct alone, apart from our own codec, so that a shared mistake cannot hide.
 """
@@ -44,7 +44,9 @@ class Raw:
     def __enter__(self) -> Raw:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def close(self) -> None:
@@ -62,7 +64,9 @@ class Raw:
         """Send a frame: the length, then the payload."""
         self.send_bytes(struct.pack(">i", len(payload)) + payload)
 
-    def send(self, api_key: int, version: int, body: bytes, *, flexible: bool = False, client_id: str | None = "raw") -> int:
+    def send(
+        self, api_key: int, version: int, body: bytes, *, flexible: bool = False, client_id: str | None = "raw"
+    ) -> int:
         """Send a request; the correlation id it got."""
         self.correlation += 1
         tags = b"\x00" if flexible else b""
@@ -141,7 +145,7 @@ def batch(
     crc: int | None = None,
     base_offset: int = 0,
 ) -> bytes:
-    """A record batch v2 around `records` (already encoded, and compressed if the attributes say so); any field can be made wrong."""
+    """A record batch v2 around `records` (encoded, and compressed if the attributes say so); any field can be wrong."""
     at_ms = int(time.time() * 1000) if timestamp is None else timestamp
     last = count - 1 if last_offset_delta is None else last_offset_delta
     tail = struct.pack(">hiqqqhii", attributes, last, at_ms, at_ms, *producer, count) + records
@@ -155,7 +159,9 @@ def simple_batch(values: list[bytes], **fields: int) -> bytes:
     return batch(encoded, len(values), **fields)  # type: ignore[arg-type]
 
 
-def produce_body(topic: str, partition: int, records: bytes | None, *, acks: int = -1, timeout_ms: int = 10_000) -> bytes:
+def produce_body(
+    topic: str, partition: int, records: bytes | None, *, acks: int = -1, timeout_ms: int = 10_000
+) -> bytes:
     """Produce, versions 3 to 8."""
     size = -1 if records is None else len(records)
     return (
@@ -179,9 +185,15 @@ def produce(raw: Raw, topic: str, records: bytes | None, *, partition: int = 0, 
     return produce_error(raw.call(PRODUCE, 7, produce_body(topic, partition, records, acks=acks)), topic)
 
 
-def fetch(raw: Raw, topic: str, offset: int, *, partition: int = 0, max_bytes: int = 1 << 20, wait_ms: int = 100) -> tuple[int, int, bytes]:
+def fetch(
+    raw: Raw, topic: str, offset: int, *, partition: int = 0, max_bytes: int = 1 << 20, wait_ms: int = 100
+) -> tuple[int, int, bytes]:
     """Fetch v4 from one partition: (error code, high watermark, record bytes as they came)."""
-    body = struct.pack(">iiiibi", -1, wait_ms, 1, max_bytes, 0, 1) + string(topic) + struct.pack(">iiqi", 1, partition, offset, max_bytes)
+    body = (
+        struct.pack(">iiiibi", -1, wait_ms, 1, max_bytes, 0, 1)
+        + string(topic)
+        + struct.pack(">iiqi", 1, partition, offset, max_bytes)
+    )
     answer = raw.call(FETCH, 4, body)
     at = 4 + 4 + 2 + len(topic.encode()) + 4 + 4
     code, high_watermark, _stable, aborted = struct.unpack_from(">hqqi", answer, at)

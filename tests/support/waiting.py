@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 def until(condition: Callable[[], T], what: str, *, seconds: float = 20.0, pause: float = 0.02) -> T:
-    """Return the first truthy value of `condition`; fail, naming `what` and the last value, when `seconds` have passed."""
+    """The first truthy value of `condition`; fails, naming `what` and the last value, once `seconds` have passed."""
     deadline = time.monotonic() + seconds
     while True:
         value = condition()

@@ -1,0 +1,11 @@
+"""Names for the types of the client tests' fixtures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+Fresh = Callable[[], str]
+"""Gives a name that nothing else uses."""
+
+MakeTopic = Callable[..., str]
+"""make_topic(partitions=1, **configs): creates a topic and returns its name."""
