@@ -1,0 +1,101 @@
+"""DeleteShareGroupStateResponse. Written by codegen/generate.py: change the generator, not this file."""
+
+# ruff: noqa
+from __future__ import annotations
+
+from typing import ClassVar
+
+from tapelog.wire.message import EMPTY, Message, bad_version
+from tapelog.wire.primitives import ZERO_UUID, Reader, Writer
+
+
+class PartitionResult(Message):
+    """Part of DeleteShareGroupStateResponse."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "partition",
+        "error_code",
+        "error_message",
+    )
+
+    def __init__(self, *, partition: int = 0, error_code: int = 0, error_message: str | None = None) -> None:
+        self.partition: int = partition
+        self.error_code: int = error_code
+        self.error_message: str | None = error_message
+
+    @staticmethod
+    def decode(r: Reader, version: int) -> PartitionResult:
+        made = PartitionResult(
+            partition=r.i32(),
+            error_code=r.i16(),
+            error_message=r.compact_nullable_string(),
+        )
+        r.skip_tags()
+        return made
+
+    def encode(self, w: Writer, version: int) -> None:
+        w.i32(self.partition)
+        w.i16(self.error_code)
+        w.compact_nullable_string(self.error_message)
+        w.uvarint(0)
+
+
+class DeleteStateResult(Message):
+    """Part of DeleteShareGroupStateResponse."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "topic_id",
+        "partitions",
+    )
+
+    def __init__(self, *, topic_id: bytes = ZERO_UUID, partitions: list[PartitionResult] = EMPTY) -> None:
+        self.topic_id: bytes = topic_id
+        self.partitions: list[PartitionResult] = [] if partitions is EMPTY else partitions
+
+    @staticmethod
+    def decode(r: Reader, version: int) -> DeleteStateResult:
+        made = DeleteStateResult(
+            topic_id=r.uuid(),
+            partitions=[PartitionResult.decode(r, version) for _ in range(r.compact_array(8))],
+        )
+        r.skip_tags()
+        return made
+
+    def encode(self, w: Writer, version: int) -> None:
+        w.uuid(self.topic_id)
+        w.compact_array(len(self.partitions))
+        for partitions_item in self.partitions:
+            partitions_item.encode(w, version)
+        w.uvarint(0)
+
+
+class DeleteShareGroupStateResponse(Message):
+    """Version 0."""
+
+    API_KEY: ClassVar[int] = 86
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    STABLE_MAX: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int] = 0
+    FIELDS: ClassVar[tuple[str, ...]] = ("results",)
+
+    def __init__(self, *, results: list[DeleteStateResult] = EMPTY) -> None:
+        self.results: list[DeleteStateResult] = [] if results is EMPTY else results
+
+    @staticmethod
+    def decode(r: Reader, version: int) -> DeleteShareGroupStateResponse:
+        if version != 0:
+            bad_version("DeleteShareGroupStateResponse", version)
+        made = DeleteShareGroupStateResponse(
+            results=[DeleteStateResult.decode(r, version) for _ in range(r.compact_array(18))],
+        )
+        r.skip_tags()
+        return made
+
+    def encode(self, w: Writer, version: int) -> None:
+        if version != 0:
+            bad_version("DeleteShareGroupStateResponse", version)
+        w.compact_array(len(self.results))
+        for results_item in self.results:
+            results_item.encode(w, version)
+        w.uvarint(0)

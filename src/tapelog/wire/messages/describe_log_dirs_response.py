@@ -1,0 +1,207 @@
+"""DescribeLogDirsResponse. Written by codegen/generate.py: change the generator, not this file."""
+
+# ruff: noqa
+from __future__ import annotations
+
+from typing import ClassVar
+
+from tapelog.wire.message import EMPTY, Message, bad_version
+from tapelog.wire.primitives import Reader, Writer
+
+
+class DescribeLogDirsPartition(Message):
+    """Part of DescribeLogDirsResponse."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "partition_index",
+        "partition_size",
+        "offset_lag",
+        "is_future_key",
+    )
+
+    def __init__(
+        self, *, partition_index: int = 0, partition_size: int = 0, offset_lag: int = 0, is_future_key: bool = False
+    ) -> None:
+        self.partition_index: int = partition_index
+        self.partition_size: int = partition_size
+        self.offset_lag: int = offset_lag
+        self.is_future_key: bool = is_future_key
+
+    @staticmethod
+    def decode(r: Reader, version: int) -> DescribeLogDirsPartition:
+        made = DescribeLogDirsPartition(
+            partition_index=r.i32(),
+            partition_size=r.i64(),
+            offset_lag=r.i64(),
+            is_future_key=r.boolean(),
+        )
+        if version >= 2:
+            r.skip_tags()
+        return made
+
+    def encode(self, w: Writer, version: int) -> None:
+        w.i32(self.partition_index)
+        w.i64(self.partition_size)
+        w.i64(self.offset_lag)
+        w.boolean(self.is_future_key)
+        if version >= 2:
+            w.uvarint(0)
+
+
+class DescribeLogDirsTopic(Message):
+    """Part of DescribeLogDirsResponse."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "name",
+        "partitions",
+    )
+
+    def __init__(self, *, name: str = "", partitions: list[DescribeLogDirsPartition] = EMPTY) -> None:
+        self.name: str = name
+        self.partitions: list[DescribeLogDirsPartition] = [] if partitions is EMPTY else partitions
+
+    @staticmethod
+    def decode(r: Reader, version: int) -> DescribeLogDirsTopic:
+        made = DescribeLogDirsTopic(
+            name=r.compact_string() if version >= 2 else r.string(),
+            partitions=[DescribeLogDirsPartition.decode(r, version) for _ in range(r.compact_array(21))]
+            if version >= 2
+            else [DescribeLogDirsPartition.decode(r, version) for _ in range(r.array(21))],
+        )
+        if version >= 2:
+            r.skip_tags()
+        return made
+
+    def encode(self, w: Writer, version: int) -> None:
+        if version >= 2:
+            w.compact_string(self.name)
+            w.compact_array(len(self.partitions))
+            for partitions_item in self.partitions:
+                partitions_item.encode(w, version)
+        else:
+            w.string(self.name)
+            w.array(len(self.partitions))
+            for partitions_item in self.partitions:
+                partitions_item.encode(w, version)
+        if version >= 2:
+            w.uvarint(0)
+
+
+class DescribeLogDirsResult(Message):
+    """Part of DescribeLogDirsResponse."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "error_code",
+        "log_dir",
+        "topics",
+        "total_bytes",
+        "usable_bytes",
+        "is_cordoned",
+    )
+
+    def __init__(
+        self,
+        *,
+        error_code: int = 0,
+        log_dir: str = "",
+        topics: list[DescribeLogDirsTopic] = EMPTY,
+        total_bytes: int = -1,
+        usable_bytes: int = -1,
+        is_cordoned: bool = False,
+    ) -> None:
+        self.error_code: int = error_code
+        self.log_dir: str = log_dir
+        self.topics: list[DescribeLogDirsTopic] = [] if topics is EMPTY else topics
+        self.total_bytes: int = total_bytes
+        self.usable_bytes: int = usable_bytes
+        self.is_cordoned: bool = is_cordoned
+
+    @staticmethod
+    def decode(r: Reader, version: int) -> DescribeLogDirsResult:
+        made = DescribeLogDirsResult(
+            error_code=r.i16(),
+            log_dir=r.compact_string() if version >= 2 else r.string(),
+            topics=[DescribeLogDirsTopic.decode(r, version) for _ in range(r.compact_array(3))]
+            if version >= 2
+            else [DescribeLogDirsTopic.decode(r, version) for _ in range(r.array(3))],
+            total_bytes=r.i64() if version >= 4 else -1,
+            usable_bytes=r.i64() if version >= 4 else -1,
+            is_cordoned=r.boolean() if version >= 5 else False,
+        )
+        if version >= 2:
+            r.skip_tags()
+        return made
+
+    def encode(self, w: Writer, version: int) -> None:
+        w.i16(self.error_code)
+        if version >= 2:
+            w.compact_string(self.log_dir)
+            w.compact_array(len(self.topics))
+            for topics_item in self.topics:
+                topics_item.encode(w, version)
+        else:
+            w.string(self.log_dir)
+            w.array(len(self.topics))
+            for topics_item in self.topics:
+                topics_item.encode(w, version)
+        if version >= 4:
+            w.i64(self.total_bytes)
+            w.i64(self.usable_bytes)
+        if version >= 5:
+            w.boolean(self.is_cordoned)
+        if version >= 2:
+            w.uvarint(0)
+
+
+class DescribeLogDirsResponse(Message):
+    """Versions 1 to 5."""
+
+    API_KEY: ClassVar[int] = 35
+    MIN_VERSION: ClassVar[int] = 1
+    MAX_VERSION: ClassVar[int] = 5
+    STABLE_MAX: ClassVar[int] = 5
+    FLEXIBLE_FROM: ClassVar[int] = 2
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "throttle_time_ms",
+        "error_code",
+        "results",
+    )
+
+    def __init__(
+        self, *, throttle_time_ms: int = 0, error_code: int = 0, results: list[DescribeLogDirsResult] = EMPTY
+    ) -> None:
+        self.throttle_time_ms: int = throttle_time_ms
+        self.error_code: int = error_code
+        self.results: list[DescribeLogDirsResult] = [] if results is EMPTY else results
+
+    @staticmethod
+    def decode(r: Reader, version: int) -> DescribeLogDirsResponse:
+        if version < 1 or version > 5:
+            bad_version("DescribeLogDirsResponse", version)
+        made = DescribeLogDirsResponse(
+            throttle_time_ms=r.i32(),
+            error_code=r.i16() if version >= 3 else 0,
+            results=[DescribeLogDirsResult.decode(r, version) for _ in range(r.compact_array(5))]
+            if version >= 2
+            else [DescribeLogDirsResult.decode(r, version) for _ in range(r.array(5))],
+        )
+        if version >= 2:
+            r.skip_tags()
+        return made
+
+    def encode(self, w: Writer, version: int) -> None:
+        if version < 1 or version > 5:
+            bad_version("DescribeLogDirsResponse", version)
+        w.i32(self.throttle_time_ms)
+        if version >= 3:
+            w.i16(self.error_code)
+        if version >= 2:
+            w.compact_array(len(self.results))
+            for results_item in self.results:
+                results_item.encode(w, version)
+        else:
+            w.array(len(self.results))
+            for results_item in self.results:
+                results_item.encode(w, version)
+        if version >= 2:
+            w.uvarint(0)

@@ -1,0 +1,140 @@
+"""IncrementalAlterConfigsRequest. Written by codegen/generate.py: change the generator, not this file."""
+
+# ruff: noqa
+from __future__ import annotations
+
+from typing import ClassVar
+
+from tapelog.wire.message import EMPTY, Message, bad_version
+from tapelog.wire.primitives import Reader, Writer
+
+
+class AlterableConfig(Message):
+    """Part of IncrementalAlterConfigsRequest."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "name",
+        "config_operation",
+        "value",
+    )
+
+    def __init__(self, *, name: str = "", config_operation: int = 0, value: str | None = "") -> None:
+        self.name: str = name
+        self.config_operation: int = config_operation
+        self.value: str | None = value
+
+    @staticmethod
+    def decode(r: Reader, version: int) -> AlterableConfig:
+        made = AlterableConfig(
+            name=r.compact_string() if version >= 1 else r.string(),
+            config_operation=r.i8(),
+            value=r.compact_nullable_string() if version >= 1 else r.nullable_string(),
+        )
+        if version >= 1:
+            r.skip_tags()
+        return made
+
+    def encode(self, w: Writer, version: int) -> None:
+        if version >= 1:
+            w.compact_string(self.name)
+        else:
+            w.string(self.name)
+        w.i8(self.config_operation)
+        if version >= 1:
+            w.compact_nullable_string(self.value)
+        else:
+            w.nullable_string(self.value)
+        if version >= 1:
+            w.uvarint(0)
+
+
+class AlterConfigsResource(Message):
+    """Part of IncrementalAlterConfigsRequest."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "resource_type",
+        "resource_name",
+        "configs",
+    )
+
+    def __init__(
+        self, *, resource_type: int = 0, resource_name: str = "", configs: list[AlterableConfig] = EMPTY
+    ) -> None:
+        self.resource_type: int = resource_type
+        self.resource_name: str = resource_name
+        self.configs: list[AlterableConfig] = [] if configs is EMPTY else configs
+
+    @staticmethod
+    def decode(r: Reader, version: int) -> AlterConfigsResource:
+        made = AlterConfigsResource(
+            resource_type=r.i8(),
+            resource_name=r.compact_string() if version >= 1 else r.string(),
+            configs=[AlterableConfig.decode(r, version) for _ in range(r.compact_array(4))]
+            if version >= 1
+            else [AlterableConfig.decode(r, version) for _ in range(r.array(4))],
+        )
+        if version >= 1:
+            r.skip_tags()
+        return made
+
+    def encode(self, w: Writer, version: int) -> None:
+        w.i8(self.resource_type)
+        if version >= 1:
+            w.compact_string(self.resource_name)
+            w.compact_array(len(self.configs))
+            for configs_item in self.configs:
+                configs_item.encode(w, version)
+        else:
+            w.string(self.resource_name)
+            w.array(len(self.configs))
+            for configs_item in self.configs:
+                configs_item.encode(w, version)
+        if version >= 1:
+            w.uvarint(0)
+
+
+class IncrementalAlterConfigsRequest(Message):
+    """Versions 0 to 1."""
+
+    API_KEY: ClassVar[int] = 44
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
+    STABLE_MAX: ClassVar[int] = 1
+    FLEXIBLE_FROM: ClassVar[int] = 1
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "resources",
+        "validate_only",
+    )
+
+    def __init__(self, *, resources: list[AlterConfigsResource] = EMPTY, validate_only: bool = False) -> None:
+        self.resources: list[AlterConfigsResource] = [] if resources is EMPTY else resources
+        self.validate_only: bool = validate_only
+
+    @staticmethod
+    def decode(r: Reader, version: int) -> IncrementalAlterConfigsRequest:
+        if version < 0 or version > 1:
+            bad_version("IncrementalAlterConfigsRequest", version)
+        made = IncrementalAlterConfigsRequest(
+            resources=[AlterConfigsResource.decode(r, version) for _ in range(r.compact_array(4))]
+            if version >= 1
+            else [AlterConfigsResource.decode(r, version) for _ in range(r.array(4))],
+            validate_only=r.boolean(),
+        )
+        if version >= 1:
+            r.skip_tags()
+        return made
+
+    def encode(self, w: Writer, version: int) -> None:
+        if version < 0 or version > 1:
+            bad_version("IncrementalAlterConfigsRequest", version)
+        if version >= 1:
+            w.compact_array(len(self.resources))
+            for resources_item in self.resources:
+                resources_item.encode(w, version)
+        else:
+            w.array(len(self.resources))
+            for resources_item in self.resources:
+                resources_item.encode(w, version)
+        w.boolean(self.validate_only)
+        if version >= 1:
+            w.uvarint(0)

@@ -1,0 +1,260 @@
+"""ShareFetchResponse. Written by codegen/generate.py: change the generator, not this file."""
+
+# ruff: noqa
+from __future__ import annotations
+
+from typing import ClassVar
+
+from tapelog.wire.message import EMPTY, Message, bad_version, not_null
+from tapelog.wire.primitives import ZERO_UUID, Reader, RecordBytes, Writer
+
+
+class LeaderIdAndEpoch(Message):
+    """Part of ShareFetchResponse."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "leader_id",
+        "leader_epoch",
+    )
+
+    def __init__(self, *, leader_id: int = 0, leader_epoch: int = 0) -> None:
+        self.leader_id: int = leader_id
+        self.leader_epoch: int = leader_epoch
+
+    @staticmethod
+    def decode(r: Reader, version: int) -> LeaderIdAndEpoch:
+        made = LeaderIdAndEpoch(
+            leader_id=r.i32(),
+            leader_epoch=r.i32(),
+        )
+        r.skip_tags()
+        return made
+
+    def encode(self, w: Writer, version: int) -> None:
+        w.i32(self.leader_id)
+        w.i32(self.leader_epoch)
+        w.uvarint(0)
+
+
+class AcquiredRecords(Message):
+    """Part of ShareFetchResponse."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "first_offset",
+        "last_offset",
+        "delivery_count",
+    )
+
+    def __init__(self, *, first_offset: int = 0, last_offset: int = 0, delivery_count: int = 0) -> None:
+        self.first_offset: int = first_offset
+        self.last_offset: int = last_offset
+        self.delivery_count: int = delivery_count
+
+    @staticmethod
+    def decode(r: Reader, version: int) -> AcquiredRecords:
+        made = AcquiredRecords(
+            first_offset=r.i64(),
+            last_offset=r.i64(),
+            delivery_count=r.i16(),
+        )
+        r.skip_tags()
+        return made
+
+    def encode(self, w: Writer, version: int) -> None:
+        w.i64(self.first_offset)
+        w.i64(self.last_offset)
+        w.i16(self.delivery_count)
+        w.uvarint(0)
+
+
+class PartitionData(Message):
+    """Part of ShareFetchResponse."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "partition_index",
+        "error_code",
+        "error_message",
+        "acknowledge_error_code",
+        "acknowledge_error_message",
+        "current_leader",
+        "records",
+        "acquired_records",
+    )
+
+    def __init__(
+        self,
+        *,
+        partition_index: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+        acknowledge_error_code: int = 0,
+        acknowledge_error_message: str | None = None,
+        current_leader: LeaderIdAndEpoch | None = None,
+        records: RecordBytes = b"",
+        acquired_records: list[AcquiredRecords] = EMPTY,
+    ) -> None:
+        self.partition_index: int = partition_index
+        self.error_code: int = error_code
+        self.error_message: str | None = error_message
+        self.acknowledge_error_code: int = acknowledge_error_code
+        self.acknowledge_error_message: str | None = acknowledge_error_message
+        self.current_leader: LeaderIdAndEpoch = LeaderIdAndEpoch() if current_leader is None else current_leader
+        self.records: RecordBytes = records
+        self.acquired_records: list[AcquiredRecords] = [] if acquired_records is EMPTY else acquired_records
+
+    @staticmethod
+    def decode(r: Reader, version: int) -> PartitionData:
+        made = PartitionData(
+            partition_index=r.i32(),
+            error_code=r.i16(),
+            error_message=r.compact_nullable_string(),
+            acknowledge_error_code=r.i16(),
+            acknowledge_error_message=r.compact_nullable_string(),
+            current_leader=LeaderIdAndEpoch.decode(r, version),
+            records=not_null(r.compact_records(), "records"),
+            acquired_records=[AcquiredRecords.decode(r, version) for _ in range(r.compact_array(19))],
+        )
+        r.skip_tags()
+        return made
+
+    def encode(self, w: Writer, version: int) -> None:
+        w.i32(self.partition_index)
+        w.i16(self.error_code)
+        w.compact_nullable_string(self.error_message)
+        w.i16(self.acknowledge_error_code)
+        w.compact_nullable_string(self.acknowledge_error_message)
+        self.current_leader.encode(w, version)
+        w.compact_records(self.records)
+        w.compact_array(len(self.acquired_records))
+        for acquired_records_item in self.acquired_records:
+            acquired_records_item.encode(w, version)
+        w.uvarint(0)
+
+
+class ShareFetchableTopicResponse(Message):
+    """Part of ShareFetchResponse."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "topic_id",
+        "partitions",
+    )
+
+    def __init__(self, *, topic_id: bytes = ZERO_UUID, partitions: list[PartitionData] = EMPTY) -> None:
+        self.topic_id: bytes = topic_id
+        self.partitions: list[PartitionData] = [] if partitions is EMPTY else partitions
+
+    @staticmethod
+    def decode(r: Reader, version: int) -> ShareFetchableTopicResponse:
+        made = ShareFetchableTopicResponse(
+            topic_id=r.uuid(),
+            partitions=[PartitionData.decode(r, version) for _ in range(r.compact_array(22))],
+        )
+        r.skip_tags()
+        return made
+
+    def encode(self, w: Writer, version: int) -> None:
+        w.uuid(self.topic_id)
+        w.compact_array(len(self.partitions))
+        for partitions_item in self.partitions:
+            partitions_item.encode(w, version)
+        w.uvarint(0)
+
+
+class NodeEndpoint(Message):
+    """Part of ShareFetchResponse."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "node_id",
+        "host",
+        "port",
+        "rack",
+    )
+
+    def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0, rack: str | None = None) -> None:
+        self.node_id: int = node_id
+        self.host: str = host
+        self.port: int = port
+        self.rack: str | None = rack
+
+    @staticmethod
+    def decode(r: Reader, version: int) -> NodeEndpoint:
+        made = NodeEndpoint(
+            node_id=r.i32(),
+            host=r.compact_string(),
+            port=r.i32(),
+            rack=r.compact_nullable_string(),
+        )
+        r.skip_tags()
+        return made
+
+    def encode(self, w: Writer, version: int) -> None:
+        w.i32(self.node_id)
+        w.compact_string(self.host)
+        w.i32(self.port)
+        w.compact_nullable_string(self.rack)
+        w.uvarint(0)
+
+
+class ShareFetchResponse(Message):
+    """Versions 1 to 2."""
+
+    API_KEY: ClassVar[int] = 78
+    MIN_VERSION: ClassVar[int] = 1
+    MAX_VERSION: ClassVar[int] = 2
+    STABLE_MAX: ClassVar[int] = 2
+    FLEXIBLE_FROM: ClassVar[int] = 1
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "throttle_time_ms",
+        "error_code",
+        "error_message",
+        "acquisition_lock_timeout_ms",
+        "responses",
+        "node_endpoints",
+    )
+
+    def __init__(
+        self,
+        *,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+        acquisition_lock_timeout_ms: int = 0,
+        responses: list[ShareFetchableTopicResponse] = EMPTY,
+        node_endpoints: list[NodeEndpoint] = EMPTY,
+    ) -> None:
+        self.throttle_time_ms: int = throttle_time_ms
+        self.error_code: int = error_code
+        self.error_message: str | None = error_message
+        self.acquisition_lock_timeout_ms: int = acquisition_lock_timeout_ms
+        self.responses: list[ShareFetchableTopicResponse] = [] if responses is EMPTY else responses
+        self.node_endpoints: list[NodeEndpoint] = [] if node_endpoints is EMPTY else node_endpoints
+
+    @staticmethod
+    def decode(r: Reader, version: int) -> ShareFetchResponse:
+        if version < 1 or version > 2:
+            bad_version("ShareFetchResponse", version)
+        made = ShareFetchResponse(
+            throttle_time_ms=r.i32(),
+            error_code=r.i16(),
+            error_message=r.compact_nullable_string(),
+            acquisition_lock_timeout_ms=r.i32(),
+            responses=[ShareFetchableTopicResponse.decode(r, version) for _ in range(r.compact_array(18))],
+            node_endpoints=[NodeEndpoint.decode(r, version) for _ in range(r.compact_array(11))],
+        )
+        r.skip_tags()
+        return made
+
+    def encode(self, w: Writer, version: int) -> None:
+        if version < 1 or version > 2:
+            bad_version("ShareFetchResponse", version)
+        w.i32(self.throttle_time_ms)
+        w.i16(self.error_code)
+        w.compact_nullable_string(self.error_message)
+        w.i32(self.acquisition_lock_timeout_ms)
+        w.compact_array(len(self.responses))
+        for responses_item in self.responses:
+            responses_item.encode(w, version)
+        w.compact_array(len(self.node_endpoints))
+        for node_endpoints_item in self.node_endpoints:
+            node_endpoints_item.encode(w, version)
+        w.uvarint(0)

@@ -1,0 +1,1 @@
+"""The records that coordinators and the metadata quorum write, one module each: generated, but for framing."""

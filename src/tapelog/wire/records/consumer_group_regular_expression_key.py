@@ -1,0 +1,41 @@
+"""ConsumerGroupRegularExpressionKey. Written by codegen/generate.py: change the generator, not this file."""
+
+# ruff: noqa
+from __future__ import annotations
+
+from typing import ClassVar
+
+from tapelog.wire.message import Message, bad_version
+from tapelog.wire.primitives import Reader, Writer
+
+
+class ConsumerGroupRegularExpressionKey(Message):
+    """Version 0."""
+
+    API_KEY: ClassVar[int] = 16
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    STABLE_MAX: ClassVar[int] = 0
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "group_id",
+        "regular_expression",
+    )
+
+    def __init__(self, *, group_id: str = "", regular_expression: str = "") -> None:
+        self.group_id: str = group_id
+        self.regular_expression: str = regular_expression
+
+    @staticmethod
+    def decode(r: Reader, version: int) -> ConsumerGroupRegularExpressionKey:
+        if version != 0:
+            bad_version("ConsumerGroupRegularExpressionKey", version)
+        return ConsumerGroupRegularExpressionKey(
+            group_id=r.string(),
+            regular_expression=r.string(),
+        )
+
+    def encode(self, w: Writer, version: int) -> None:
+        if version != 0:
+            bad_version("ConsumerGroupRegularExpressionKey", version)
+        w.string(self.group_id)
+        w.string(self.regular_expression)

@@ -1,0 +1,36 @@
+"""EndTransactionRecord. Written by codegen/generate.py: change the generator, not this file."""
+
+# ruff: noqa
+from __future__ import annotations
+
+from typing import ClassVar
+
+from tapelog.wire.message import Message, bad_version
+from tapelog.wire.primitives import Reader, Writer
+
+
+class EndTransactionRecord(Message):
+    """Version 0."""
+
+    API_KEY: ClassVar[int] = 24
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    STABLE_MAX: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int] = 0
+    FIELDS: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self) -> None:
+        pass
+
+    @staticmethod
+    def decode(r: Reader, version: int) -> EndTransactionRecord:
+        if version != 0:
+            bad_version("EndTransactionRecord", version)
+        made = EndTransactionRecord()
+        r.skip_tags()
+        return made
+
+    def encode(self, w: Writer, version: int) -> None:
+        if version != 0:
+            bad_version("EndTransactionRecord", version)
+        w.uvarint(0)

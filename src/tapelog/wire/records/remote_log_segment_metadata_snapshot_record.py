@@ -1,0 +1,139 @@
+"""RemoteLogSegmentMetadataSnapshotRecord. Written by codegen/generate.py: change the generator, not this file."""
+
+# ruff: noqa
+from __future__ import annotations
+
+from typing import ClassVar
+
+from tapelog.wire.message import EMPTY, Message, bad_version
+from tapelog.wire.primitives import ZERO_UUID, Reader, Writer
+
+
+class SegmentLeaderEpochEntry(Message):
+    """Part of RemoteLogSegmentMetadataSnapshotRecord."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "leader_epoch",
+        "offset",
+    )
+
+    def __init__(self, *, leader_epoch: int = 0, offset: int = 0) -> None:
+        self.leader_epoch: int = leader_epoch
+        self.offset: int = offset
+
+    @staticmethod
+    def decode(r: Reader, version: int) -> SegmentLeaderEpochEntry:
+        made = SegmentLeaderEpochEntry(
+            leader_epoch=r.i32(),
+            offset=r.i64(),
+        )
+        r.skip_tags()
+        return made
+
+    def encode(self, w: Writer, version: int) -> None:
+        w.i32(self.leader_epoch)
+        w.i64(self.offset)
+        w.uvarint(0)
+
+
+class RemoteLogSegmentMetadataSnapshotRecord(Message):
+    """Version 0."""
+
+    API_KEY: ClassVar[int] = 3
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    STABLE_MAX: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int] = 0
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "segment_id",
+        "start_offset",
+        "end_offset",
+        "broker_id",
+        "max_timestamp_ms",
+        "event_timestamp_ms",
+        "segment_leader_epochs",
+        "segment_size_in_bytes",
+        "custom_metadata",
+        "remote_log_segment_state",
+        "txn_index_empty",
+    )
+
+    def __init__(
+        self,
+        *,
+        segment_id: bytes = ZERO_UUID,
+        start_offset: int = 0,
+        end_offset: int = 0,
+        broker_id: int = 0,
+        max_timestamp_ms: int = 0,
+        event_timestamp_ms: int = 0,
+        segment_leader_epochs: list[SegmentLeaderEpochEntry] = EMPTY,
+        segment_size_in_bytes: int = 0,
+        custom_metadata: bytes | None = None,
+        remote_log_segment_state: int = 0,
+        txn_index_empty: bool = False,
+    ) -> None:
+        self.segment_id: bytes = segment_id
+        self.start_offset: int = start_offset
+        self.end_offset: int = end_offset
+        self.broker_id: int = broker_id
+        self.max_timestamp_ms: int = max_timestamp_ms
+        self.event_timestamp_ms: int = event_timestamp_ms
+        self.segment_leader_epochs: list[SegmentLeaderEpochEntry] = (
+            [] if segment_leader_epochs is EMPTY else segment_leader_epochs
+        )
+        self.segment_size_in_bytes: int = segment_size_in_bytes
+        self.custom_metadata: bytes | None = custom_metadata
+        self.remote_log_segment_state: int = remote_log_segment_state
+        self.txn_index_empty: bool = txn_index_empty
+
+    @staticmethod
+    def decode(r: Reader, version: int) -> RemoteLogSegmentMetadataSnapshotRecord:
+        if version != 0:
+            bad_version("RemoteLogSegmentMetadataSnapshotRecord", version)
+        made = RemoteLogSegmentMetadataSnapshotRecord(
+            segment_id=r.uuid(),
+            start_offset=r.i64(),
+            end_offset=r.i64(),
+            broker_id=r.i32(),
+            max_timestamp_ms=r.i64(),
+            event_timestamp_ms=r.i64(),
+            segment_leader_epochs=[SegmentLeaderEpochEntry.decode(r, version) for _ in range(r.compact_array(13))],
+            segment_size_in_bytes=r.i32(),
+            custom_metadata=r.compact_nullable_bytestring(),
+            remote_log_segment_state=r.i8(),
+        )
+        for _ in range(r.uvarint()):
+            tag = r.uvarint()
+            stop = r.tag_end()
+            if tag == 0:
+                made.txn_index_empty = r.boolean()
+            else:
+                r.pos = stop
+            r.end_tag(stop)
+        return made
+
+    def encode(self, w: Writer, version: int) -> None:
+        if version != 0:
+            bad_version("RemoteLogSegmentMetadataSnapshotRecord", version)
+        w.uuid(self.segment_id)
+        w.i64(self.start_offset)
+        w.i64(self.end_offset)
+        w.i32(self.broker_id)
+        w.i64(self.max_timestamp_ms)
+        w.i64(self.event_timestamp_ms)
+        w.compact_array(len(self.segment_leader_epochs))
+        for segment_leader_epochs_item in self.segment_leader_epochs:
+            segment_leader_epochs_item.encode(w, version)
+        w.i32(self.segment_size_in_bytes)
+        w.compact_nullable_bytestring(self.custom_metadata)
+        w.i8(self.remote_log_segment_state)
+        tags = 0
+        if self.txn_index_empty:
+            tags += 1
+        w.uvarint(tags)
+        if tags > 0:
+            if self.txn_index_empty:
+                field = Writer()
+                field.boolean(self.txn_index_empty)
+                w.tagged(0, field)

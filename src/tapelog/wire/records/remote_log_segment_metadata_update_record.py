@@ -1,0 +1,127 @@
+"""RemoteLogSegmentMetadataUpdateRecord. Written by codegen/generate.py: change the generator, not this file."""
+
+# ruff: noqa
+from __future__ import annotations
+
+from typing import ClassVar
+
+from tapelog.wire.message import Message, bad_version
+from tapelog.wire.primitives import ZERO_UUID, Reader, Writer
+
+
+class TopicIdPartitionEntry(Message):
+    """Part of RemoteLogSegmentMetadataUpdateRecord."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "name",
+        "id",
+        "partition",
+    )
+
+    def __init__(self, *, name: str = "", id: bytes = ZERO_UUID, partition: int = 0) -> None:
+        self.name: str = name
+        self.id: bytes = id
+        self.partition: int = partition
+
+    @staticmethod
+    def decode(r: Reader, version: int) -> TopicIdPartitionEntry:
+        made = TopicIdPartitionEntry(
+            name=r.compact_string(),
+            id=r.uuid(),
+            partition=r.i32(),
+        )
+        r.skip_tags()
+        return made
+
+    def encode(self, w: Writer, version: int) -> None:
+        w.compact_string(self.name)
+        w.uuid(self.id)
+        w.i32(self.partition)
+        w.uvarint(0)
+
+
+class RemoteLogSegmentIdEntry(Message):
+    """Part of RemoteLogSegmentMetadataUpdateRecord."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "topic_id_partition",
+        "id",
+    )
+
+    def __init__(self, *, topic_id_partition: TopicIdPartitionEntry | None = None, id: bytes = ZERO_UUID) -> None:
+        self.topic_id_partition: TopicIdPartitionEntry = (
+            TopicIdPartitionEntry() if topic_id_partition is None else topic_id_partition
+        )
+        self.id: bytes = id
+
+    @staticmethod
+    def decode(r: Reader, version: int) -> RemoteLogSegmentIdEntry:
+        made = RemoteLogSegmentIdEntry(
+            topic_id_partition=TopicIdPartitionEntry.decode(r, version),
+            id=r.uuid(),
+        )
+        r.skip_tags()
+        return made
+
+    def encode(self, w: Writer, version: int) -> None:
+        self.topic_id_partition.encode(w, version)
+        w.uuid(self.id)
+        w.uvarint(0)
+
+
+class RemoteLogSegmentMetadataUpdateRecord(Message):
+    """Version 0."""
+
+    API_KEY: ClassVar[int] = 1
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    STABLE_MAX: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int] = 0
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "remote_log_segment_id",
+        "broker_id",
+        "event_timestamp_ms",
+        "custom_metadata",
+        "remote_log_segment_state",
+    )
+
+    def __init__(
+        self,
+        *,
+        remote_log_segment_id: RemoteLogSegmentIdEntry | None = None,
+        broker_id: int = 0,
+        event_timestamp_ms: int = 0,
+        custom_metadata: bytes | None = None,
+        remote_log_segment_state: int = 0,
+    ) -> None:
+        self.remote_log_segment_id: RemoteLogSegmentIdEntry = (
+            RemoteLogSegmentIdEntry() if remote_log_segment_id is None else remote_log_segment_id
+        )
+        self.broker_id: int = broker_id
+        self.event_timestamp_ms: int = event_timestamp_ms
+        self.custom_metadata: bytes | None = custom_metadata
+        self.remote_log_segment_state: int = remote_log_segment_state
+
+    @staticmethod
+    def decode(r: Reader, version: int) -> RemoteLogSegmentMetadataUpdateRecord:
+        if version != 0:
+            bad_version("RemoteLogSegmentMetadataUpdateRecord", version)
+        made = RemoteLogSegmentMetadataUpdateRecord(
+            remote_log_segment_id=RemoteLogSegmentIdEntry.decode(r, version),
+            broker_id=r.i32(),
+            event_timestamp_ms=r.i64(),
+            custom_metadata=r.compact_nullable_bytestring(),
+            remote_log_segment_state=r.i8(),
+        )
+        r.skip_tags()
+        return made
+
+    def encode(self, w: Writer, version: int) -> None:
+        if version != 0:
+            bad_version("RemoteLogSegmentMetadataUpdateRecord", version)
+        self.remote_log_segment_id.encode(w, version)
+        w.i32(self.broker_id)
+        w.i64(self.event_timestamp_ms)
+        w.compact_nullable_bytestring(self.custom_metadata)
+        w.i8(self.remote_log_segment_state)
+        w.uvarint(0)

@@ -1,0 +1,93 @@
+"""RemotePartitionDeleteMetadataRecord. Written by codegen/generate.py: change the generator, not this file."""
+
+# ruff: noqa
+from __future__ import annotations
+
+from typing import ClassVar
+
+from tapelog.wire.message import Message, bad_version
+from tapelog.wire.primitives import ZERO_UUID, Reader, Writer
+
+
+class TopicIdPartitionEntry(Message):
+    """Part of RemotePartitionDeleteMetadataRecord."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "name",
+        "id",
+        "partition",
+    )
+
+    def __init__(self, *, name: str = "", id: bytes = ZERO_UUID, partition: int = 0) -> None:
+        self.name: str = name
+        self.id: bytes = id
+        self.partition: int = partition
+
+    @staticmethod
+    def decode(r: Reader, version: int) -> TopicIdPartitionEntry:
+        made = TopicIdPartitionEntry(
+            name=r.compact_string(),
+            id=r.uuid(),
+            partition=r.i32(),
+        )
+        r.skip_tags()
+        return made
+
+    def encode(self, w: Writer, version: int) -> None:
+        w.compact_string(self.name)
+        w.uuid(self.id)
+        w.i32(self.partition)
+        w.uvarint(0)
+
+
+class RemotePartitionDeleteMetadataRecord(Message):
+    """Version 0."""
+
+    API_KEY: ClassVar[int] = 2
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    STABLE_MAX: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int] = 0
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "topic_id_partition",
+        "broker_id",
+        "event_timestamp_ms",
+        "remote_partition_delete_state",
+    )
+
+    def __init__(
+        self,
+        *,
+        topic_id_partition: TopicIdPartitionEntry | None = None,
+        broker_id: int = 0,
+        event_timestamp_ms: int = 0,
+        remote_partition_delete_state: int = 0,
+    ) -> None:
+        self.topic_id_partition: TopicIdPartitionEntry = (
+            TopicIdPartitionEntry() if topic_id_partition is None else topic_id_partition
+        )
+        self.broker_id: int = broker_id
+        self.event_timestamp_ms: int = event_timestamp_ms
+        self.remote_partition_delete_state: int = remote_partition_delete_state
+
+    @staticmethod
+    def decode(r: Reader, version: int) -> RemotePartitionDeleteMetadataRecord:
+        if version != 0:
+            bad_version("RemotePartitionDeleteMetadataRecord", version)
+        made = RemotePartitionDeleteMetadataRecord(
+            topic_id_partition=TopicIdPartitionEntry.decode(r, version),
+            broker_id=r.i32(),
+            event_timestamp_ms=r.i64(),
+            remote_partition_delete_state=r.i8(),
+        )
+        r.skip_tags()
+        return made
+
+    def encode(self, w: Writer, version: int) -> None:
+        if version != 0:
+            bad_version("RemotePartitionDeleteMetadataRecord", version)
+        self.topic_id_partition.encode(w, version)
+        w.i32(self.broker_id)
+        w.i64(self.event_timestamp_ms)
+        w.i8(self.remote_partition_delete_state)
+        w.uvarint(0)

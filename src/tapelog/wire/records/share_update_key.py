@@ -1,0 +1,45 @@
+"""ShareUpdateKey. Written by codegen/generate.py: change the generator, not this file."""
+
+# ruff: noqa
+from __future__ import annotations
+
+from typing import ClassVar
+
+from tapelog.wire.message import Message, bad_version
+from tapelog.wire.primitives import ZERO_UUID, Reader, Writer
+
+
+class ShareUpdateKey(Message):
+    """Version 0."""
+
+    API_KEY: ClassVar[int] = 1
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    STABLE_MAX: ClassVar[int] = 0
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "group_id",
+        "topic_id",
+        "partition",
+    )
+
+    def __init__(self, *, group_id: str = "", topic_id: bytes = ZERO_UUID, partition: int = 0) -> None:
+        self.group_id: str = group_id
+        self.topic_id: bytes = topic_id
+        self.partition: int = partition
+
+    @staticmethod
+    def decode(r: Reader, version: int) -> ShareUpdateKey:
+        if version != 0:
+            bad_version("ShareUpdateKey", version)
+        return ShareUpdateKey(
+            group_id=r.string(),
+            topic_id=r.uuid(),
+            partition=r.i32(),
+        )
+
+    def encode(self, w: Writer, version: int) -> None:
+        if version != 0:
+            bad_version("ShareUpdateKey", version)
+        w.string(self.group_id)
+        w.uuid(self.topic_id)
+        w.i32(self.partition)

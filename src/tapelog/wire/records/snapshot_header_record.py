@@ -1,0 +1,44 @@
+"""SnapshotHeaderRecord. Written by codegen/generate.py: change the generator, not this file."""
+
+# ruff: noqa
+from __future__ import annotations
+
+from typing import ClassVar
+
+from tapelog.wire.message import Message, bad_version
+from tapelog.wire.primitives import Reader, Writer
+
+
+class SnapshotHeaderRecord(Message):
+    """Version 0."""
+
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    STABLE_MAX: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int] = 0
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "version",
+        "last_contained_log_timestamp",
+    )
+
+    def __init__(self, *, version: int = 0, last_contained_log_timestamp: int = 0) -> None:
+        self.version: int = version
+        self.last_contained_log_timestamp: int = last_contained_log_timestamp
+
+    @staticmethod
+    def decode(r: Reader, version: int) -> SnapshotHeaderRecord:
+        if version != 0:
+            bad_version("SnapshotHeaderRecord", version)
+        made = SnapshotHeaderRecord(
+            version=r.i16(),
+            last_contained_log_timestamp=r.i64(),
+        )
+        r.skip_tags()
+        return made
+
+    def encode(self, w: Writer, version: int) -> None:
+        if version != 0:
+            bad_version("SnapshotHeaderRecord", version)
+        w.i16(self.version)
+        w.i64(self.last_contained_log_timestamp)
+        w.uvarint(0)

@@ -1,0 +1,41 @@
+"""StreamsGroupTargetAssignmentMemberKey. Written by codegen/generate.py: change the generator, not this file."""
+
+# ruff: noqa
+from __future__ import annotations
+
+from typing import ClassVar
+
+from tapelog.wire.message import Message, bad_version
+from tapelog.wire.primitives import Reader, Writer
+
+
+class StreamsGroupTargetAssignmentMemberKey(Message):
+    """Version 0."""
+
+    API_KEY: ClassVar[int] = 21
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    STABLE_MAX: ClassVar[int] = 0
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "group_id",
+        "member_id",
+    )
+
+    def __init__(self, *, group_id: str = "", member_id: str = "") -> None:
+        self.group_id: str = group_id
+        self.member_id: str = member_id
+
+    @staticmethod
+    def decode(r: Reader, version: int) -> StreamsGroupTargetAssignmentMemberKey:
+        if version != 0:
+            bad_version("StreamsGroupTargetAssignmentMemberKey", version)
+        return StreamsGroupTargetAssignmentMemberKey(
+            group_id=r.string(),
+            member_id=r.string(),
+        )
+
+    def encode(self, w: Writer, version: int) -> None:
+        if version != 0:
+            bad_version("StreamsGroupTargetAssignmentMemberKey", version)
+        w.string(self.group_id)
+        w.string(self.member_id)
