@@ -56,9 +56,10 @@ def _skip_reason(report: pytest.TestReport | pytest.CollectReport) -> str:
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Count outcomes, and skipped tests by file and reason (runs in the controller, also with xdist)."""
+    expected = hasattr(report, "wasxfail")
     if report.when == "call" or report.outcome != "passed":
-        _outcomes["left out" if report.skipped else report.outcome] += 1
-    if report.skipped and not hasattr(report, "wasxfail"):
+        _outcomes["expected failure" if expected else "left out" if report.skipped else report.outcome] += 1
+    if report.skipped and not expected:
         _left_out[report.nodeid.partition("::")[0], _skip_reason(report)] += 1
 
 

@@ -1,10 +1,8 @@
 """Tapelog: a message queue that speaks the Kafka wire protocol."""
 
-from os.path import dirname as _dirname
-
 from tapelog._compiled import choose as _choose
 
 __version__ = "0.1.0"
 
-COMPILED = _choose(__name__, _dirname(__file__))
+COMPILED = _choose(__name__, __file__)
 """Does the hot path run compiled? `yes`, `no`, `stale` (sources changed since: interpreted), `off` (TAPELOG_HOT)."""

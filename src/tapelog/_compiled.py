@@ -78,9 +78,9 @@ def look(directory: str) -> str:
     return "yes" if lines else "stale"
 
 
-def choose(package: str, directory: str) -> str:
+def choose(package: str, init_file: str) -> str:
     """Decide and arrange which modules are loaded from here on; returns `yes`, `no`, `stale` or `off`."""
-    found, hot = look(directory), os.environ.get("TAPELOG_HOT", "")
+    found, hot = look(os.path.dirname(init_file)), os.environ.get("TAPELOG_HOT", "")
     if hot == "compiled" and found != "yes":
         raise ImportError(f"TAPELOG_HOT=compiled, but compiled modules: {found}; run `make build`")
     if found == "yes" and hot == "interpreted":

@@ -1,0 +1,163 @@
+"""The house rules as plain functions from a directory to a list of complaints.
+
+The tests beside this file run each rule on the repository, where it must be silent, and on a small tree with a planted
+violation, where it must not be.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+GENERATED = re.compile(r"\A.*(?:Written by|Generated:?(?: by)?) codegen", re.DOTALL)
+FILE_LINES_MAX = 500
+FUNCTION_LINES_MAX = 60
+SKIPPED_DIRECTORIES = {".git", ".venv", ".tools", "build", "dist", "node_modules", "__pycache__"}
+
+_INDEX_WORDS = (
+    "py" + "pi.org",
+    "python" + "hosted",
+    "npm" + "js.org",
+    "maven" + ".org",
+    "proxy." + "golang",
+    "--index" + "-url",
+)
+_OTHER_MACHINE = re.compile(r"(?<![\w./-])/(?:wo" + r"rk|ro" + r"ot|home/\w+)/")
+
+
+@cache
+def tracked(root: Path) -> tuple[str, ...]:
+    """Files under version control and those about to be, relative to root; every file where there is no git."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    if listed.returncode == 0 and (root / ".git").exists():
+        return tuple(sorted(name for name in listed.stdout.splitlines() if (root / name).is_file()))
+    files = (path.relative_to(root) for path in root.rglob("*") if path.is_file())
+    return tuple(sorted(str(path) for path in files if not SKIPPED_DIRECTORIES & set(path.parts)))
+
+
+def python_files(root: Path, under: str = "") -> Iterator[tuple[str, str]]:
+    """Names and texts of Python files that people write; what codegen wrote says so in its first lines."""
+    for name in tracked(root):
+        if name.endswith(".py") and name.startswith(under):
+            text = (root / name).read_text(encoding="utf-8")
+            if not GENERATED.match(text[:300]):
+                yield name, text
+
+
+def oversized(root: Path) -> dict[str, int]:
+    """Files and functions longer than the house allows: `path` or `path::name`, with their number of lines."""
+    found = {}
+    for name, text in python_files(root):
+        lines = text.count("\n")
+        if lines > FILE_LINES_MAX:
+            found[name] = lines
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno is not None:
+                length = node.end_lineno - node.lineno + 1
+                if length > FUNCTION_LINES_MAX:
+                    key = f"{name}::{node.name}"
+                    found[key] = max(length, found.get(key, 0))
+    return found
+
+
+def ratchet(found: dict[str, int], allowed: dict[str, int]) -> list[str]:
+    """Complaints about what is longer than allowed, and about allowances that are larger than needed."""
+    complaints = []
+    for name in sorted(found.keys() | allowed.keys()):
+        lines, limit = found.get(name), allowed.get(name)
+        if limit is None:
+            complaints.append(f"{name} has {lines} lines: split it by idea")
+        elif lines is None:
+            complaints.append(f"{name} is short now: remove it from sizes.json")
+        elif lines > limit:
+            complaints.append(f"{name} grew from {limit} to {lines} lines")
+        elif lines < limit:
+            complaints.append(f"{name} shrank from {limit} to {lines} lines: lower it in sizes.json")
+    return complaints
+
+
+def foreign_names(root: Path) -> list[str]:
+    """Lines that name a package index, or a path of somebody's machine."""
+    complaints = []
+    for name in tracked(root):
+        try:
+            text = (root / name).read_text(encoding="utf-8")
+        except (UnicodeDecodeError, OSError):
+            continue
+        for number, line in enumerate(text.splitlines(), 1):
+            if any(word in line for word in _INDEX_WORDS) or _OTHER_MACHINE.search(line):
+                complaints.append(f"{name}:{number}: {line.strip()[:100]}")
+            elif "lock" in name and '"resolved": "http' in line:
+                complaints.append(f"{name}:{number}: a lock file that says where from: {line.strip()[:80]}")
+    return complaints
+
+
+def undocumented(root: Path) -> list[str]:
+    """Public modules, classes, functions and methods without a docstring."""
+    complaints = []
+    trees = {name: ast.parse(text) for name, text in python_files(root, "src/")}
+    promised = {method for tree in trees.values() for method in _promised_by_ports(tree)}
+    for name, tree in trees.items():
+        if not ast.get_docstring(tree):
+            complaints.append(f"{name}: no module docstring")
+        complaints += [f"{name}:{line}: {what} has no docstring" for line, what in _bare(tree, "", promised)]
+    return complaints
+
+
+def _promised_by_ports(tree: ast.Module) -> Iterator[str]:
+    """Methods that a Protocol or a base class documents: whoever implements them need not repeat it."""
+    bases = {
+        getattr(base, "id", "") for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for base in node.bases
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            is_port = node.name in bases or any(getattr(base, "id", "") == "Protocol" for base in node.bases)
+            for method in node.body:
+                if is_port and isinstance(method, ast.FunctionDef):
+                    yield method.name
+
+
+def _bare(scope: ast.Module | ast.ClassDef, prefix: str, promised: set[str]) -> Iterator[tuple[int, str]]:
+    for node in scope.body:
+        if not isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) or node.name.startswith("_"):
+            continue
+        implements = isinstance(scope, ast.ClassDef) and node.name in promised
+        if not ast.get_docstring(node) and not implements and not _needs_none(node):
+            yield node.lineno, prefix + node.name
+        if isinstance(node, ast.ClassDef):
+            yield from _bare(node, f"{prefix}{node.name}.", promised)
+
+
+def _needs_none(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Setters, overloads, overrides, and bodies that are only `...` are told elsewhere."""
+    if isinstance(node, ast.ClassDef):
+        return False
+    told = {"setter", "overload", "override"}
+    names = {getattr(d, "attr", getattr(d, "id", "")) for d in node.decorator_list}
+    only = node.body[0]
+    empty = isinstance(only, ast.Expr) and isinstance(only.value, ast.Constant) and only.value.value is ...
+    return bool(told & names) or (len(node.body) == 1 and empty)
+
+
+def unpinned(root: Path) -> list[str]:
+    """Requirements that are not pinned by version and hash, and index addresses in them."""
+    complaints = []
+    for path in sorted((root / "requirements").glob("*.txt")):
+        text = path.read_text(encoding="utf-8")
+        if "://" in text:
+            complaints.append(f"{path.name} names an address")
+        for entry in re.split(r"\n(?=\S)", text.replace("\\\n", " ")):
+            line = entry.strip()
+            if (
+                line
+                and not line.startswith("#")
+                and not re.match(r"[\w.-]+(\[[\w,-]+\])?==\S+.*--hash=sha256:[0-9a-f]{64}", line)
+            ):
+                complaints.append(f"{path.name}: {line.split()[0]} is not pinned with a hash")
+    return complaints

@@ -1,0 +1,73 @@
+"""A compiled module beside a newer source is noticed and never run; compiled and interpreted are never mixed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+
+import pytest
+
+from tapelog import _compiled
+from tests.tidy.rules import ROOT
+
+SUFFIX = EXTENSION_SUFFIXES[0]
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Path:
+    """A package with one hot module that looks compiled: the extension files are there, though empty."""
+    package = tmp_path / "tapelog"
+    (package / "wire").mkdir(parents=True)
+    (package / "_compiled.py").write_text((ROOT / "src/tapelog/_compiled.py").read_text())
+    (package / "__init__.py").write_text((ROOT / "src/tapelog/__init__.py").read_text())
+    (package / "wire" / "__init__.py").touch()
+    (package / "wire" / "hot.py").write_text("ANSWER = 42\n")
+    (package / "wire" / f"hot{SUFFIX}").touch()
+    (tmp_path / f"{_compiled.LIBRARY}{SUFFIX}").touch()
+    _compiled.write_manifest(str(package), ["wire/hot.py"], str(package / _compiled.MANIFEST))
+    return tmp_path
+
+
+def load(house: Path, hot: str = "") -> subprocess.CompletedProcess[str]:
+    """Import the hot module in a new process and say what happened."""
+    code = "import tapelog, tapelog.wire.hot as hot; print(tapelog.COMPILED, hot.__file__.rpartition('hot')[2])"
+    env = {key: value for key, value in os.environ.items() if not key.startswith("TAPELOG")}
+    env |= {"PYTHONPATH": str(house)} | ({"TAPELOG_HOT": hot} if hot else {})
+    return subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
+
+
+def test_fresh_compiled_modules_are_used(house: Path) -> None:
+    assert _compiled.look(str(house / "tapelog")) == "yes"
+    assert "ImportError" in load(house).stderr  # an empty file is no extension module: so it was the one chosen
+
+
+def test_an_edited_source_is_run_instead_of_its_compiled_module(house: Path) -> None:
+    (house / "tapelog" / "wire" / "hot.py").write_text("ANSWER = 43\n")
+    assert load(house).stdout == "stale .py\n"
+
+
+def test_an_interrupted_build_counts_as_stale(house: Path) -> None:
+    (house / "tapelog" / _compiled.MANIFEST).unlink()
+    assert load(house).stdout == "stale .py\n"
+
+
+def test_a_touched_source_stays_fresh(house: Path) -> None:
+    os.utime(house / "tapelog" / "wire" / "hot.py")
+    assert _compiled.look(str(house / "tapelog")) == "yes"
+
+
+def test_without_a_library_for_this_python_nothing_is_compiled(house: Path) -> None:
+    (house / f"{_compiled.LIBRARY}{SUFFIX}").unlink()
+    assert _compiled.look(str(house / "tapelog")) == "no"
+
+
+def test_the_interpreted_way_can_be_asked_for(house: Path) -> None:
+    assert load(house, "interpreted").stdout == "off .py\n"
+
+
+def test_the_compiled_way_can_be_insisted_on(house: Path) -> None:
+    (house / "tapelog" / "wire" / "hot.py").write_text("ANSWER = 43\n")
+    assert "TAPELOG_HOT=compiled, but compiled modules: stale" in load(house, "compiled").stderr

@@ -1,0 +1,98 @@
+"""The preflight names everything missing at once, in one line to paste, and calls apt only as root."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.tidy.rules import ROOT
+
+NO_VENV = f'case "$2" in *ensurepip*|*Python.h*) exit 1;; esac\nexec {sys.executable} "$@"\n'
+
+
+class Machine:
+    """A machine that has exactly the programs it is given."""
+
+    def __init__(self, bin_: Path) -> None:
+        self.bin = bin_
+        bin_.mkdir()
+        for program in ("sh", "cat", "env"):
+            (bin_ / program).symlink_to(shutil.which(program) or "")
+        self.has("id", "echo ${FAKE_UID:-1000}\n")
+        self.has("apt-get", f'echo "apt-get $*" >>{bin_}/apt.log\n')
+
+    def has(self, program: str, script: str = "exit 0\n") -> None:
+        """Give it a program."""
+        (self.bin / program).write_text(f"#!/bin/sh\n{script}")
+        (self.bin / program).chmod(0o755)
+
+    def preflight(self, level: str, uid: int = 1000) -> subprocess.CompletedProcess[str]:
+        """Run it there."""
+        env = {"PATH": str(self.bin), "FAKE_UID": str(uid)}
+        command = [str(self.bin / "sh"), str(ROOT / "tools" / "preflight"), level]
+        return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+
+    @property
+    def apt_calls(self) -> list[str]:
+        """What apt-get was asked for."""
+        log = self.bin / "apt.log"
+        return log.read_text().splitlines() if log.exists() else []
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    """A bare machine: not even Python."""
+    return Machine(tmp_path / "bin")
+
+
+def test_a_bare_machine_is_told_everything_in_one_line(machine: Machine) -> None:
+    result = machine.preflight("build")
+    assert result.returncode == 1
+    assert "\n    apt install python3 python3-venv gcc python3-dev\n" in result.stderr
+    assert not machine.apt_calls
+
+
+def test_python_without_venv_compiler_and_headers(machine: Machine) -> None:
+    machine.has("python3", NO_VENV)
+    assert "apt install python3-venv gcc python3-dev\n" in machine.preflight("build").stderr
+    assert "apt install python3-venv\n" in machine.preflight("run").stderr
+
+
+def test_running_needs_no_compiler(machine: Machine) -> None:
+    machine.has("python3", f'exec {sys.executable} "$@"\n')
+    result = machine.preflight("run")
+    assert (result.returncode, result.stdout) == (0, "python3\n")
+
+
+def test_an_old_python_is_not_enough(machine: Machine) -> None:
+    machine.has("python3", "exit 1\n")
+    assert "apt install python3 python3-venv\n" in machine.preflight("run").stderr
+    machine.has("python3.12", f'exec {sys.executable} "$@"\n')
+    assert machine.preflight("run").stdout == "python3.12\n"
+
+
+def test_clients_name_their_programs_too(machine: Machine) -> None:
+    machine.has("python3", f'exec {sys.executable} "$@"\n')
+    machine.has("cc")
+    machine.has("java")
+    assert "apt install maven golang nodejs npm kcat\n" in machine.preflight("clients").stderr
+
+
+def test_root_gets_it_installed_and_nobody_meets_sudo(machine: Machine) -> None:
+    machine.has("python3", NO_VENV)
+    machine.has("sudo", f"echo sudo >>{machine.bin}/apt.log\n")
+    result = machine.preflight("run", uid=0)
+    assert machine.apt_calls == ["apt-get update -q", "apt-get install -q -y --no-install-recommends python3-venv"]
+    assert result.returncode == 1 and "still missing" in result.stderr
+
+
+def test_without_apt_the_names_are_still_told(machine: Machine) -> None:
+    os.unlink(machine.bin / "apt-get")
+    result = machine.preflight("run", uid=0)
+    assert result.returncode == 1
+    assert "python3-venv" in result.stderr and "package manager" in result.stderr
