@@ -51,13 +51,10 @@ class FieldCode:
         self.owner = owner
         self.field = field
         self.name = field.attribute
-        self.absent_is_none = (
-            field.struct is not None and not field.array and field.tag is not None and field.nullable.empty
-        )
+        single = field.struct is not None and not field.array
+        self.absent_is_none = single and field.tag is not None and field.nullable.empty
         """A tagged struct that cannot be null: None stands for the default, which is not sent."""
-        self.sentinel = (
-            field.struct is not None and not field.array and not field.nullable.empty and field.default != "null"
-        )
+        self.sentinel = single and not field.nullable.empty and field.default != "null"
         """A struct that may be null and is not null by default."""
 
     # -- types and defaults -----------------------------------------------------------------------------------
@@ -383,8 +380,12 @@ class StructCode:
         return [*count, "w.uvarint(tags)", "if tags > 0:", *block(fields)]
 
 
-PRIMITIVE_NAMES = ("ZERO_UUID", "Reader", "RecordBytes", "Writer")
-MESSAGE_NAMES = ("EMPTY", "Message", "bad_version", "lost_field", "not_null")
+IMPORTS = {
+    "message": ("EMPTY", "Message", "bad_version", "lost_field", "not_null"),
+    "reader": ("Reader",),
+    "values": ("ZERO_UUID", "RecordBytes"),
+    "writer": ("Writer",),
+}
 
 
 def module(definition: Definition) -> str:
@@ -397,14 +398,14 @@ def module(definition: Definition) -> str:
     head = [
         f'"""{definition.name}. Written by codegen/generate.py: change the generator, not this file."""',
         "",
-        "# ruff: noqa",
         "from __future__ import annotations",
         "",
         f"from typing import {', '.join(typing)}",
         "",
-        f"from tapelog.wire.message import {', '.join(n for n in MESSAGE_NAMES if _uses(text, n))}",
-        f"from tapelog.wire.primitives import {', '.join(n for n in PRIMITIVE_NAMES if _uses(text, n))}",
     ]
+    for source, names in IMPORTS.items():
+        used = [name for name in names if _uses(text, name)]
+        head += [f"from tapelog.wire.{source} import {', '.join(used)}"] if used else []
     return "\n".join(head) + text + "\n"
 
 

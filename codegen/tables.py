@@ -7,9 +7,9 @@ from pathlib import Path
 
 from model import LAST, Definition, Versions, load, snake
 
-API_KEYS_HEAD = '''"""API keys, names, versions and header versions. Written by codegen/generate.py: change the generator, not this file.
+API_KEYS_HEAD = '''"""API keys and header versions. Written by codegen/generate.py: change the generator, not this file.
 
-`VERSIONS` holds what Apache Kafka supports (stable versions only); what this broker serves is the routes table's affair.
+`VERSIONS` holds what Apache Kafka supports, stable versions only; what this broker serves is in its routes table.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ def api_keys(directory: Path) -> str:
     text += '}\n"""The first flexible version of each API that has one."""\n'
     for listener in ("broker", "controller"):
         keys = ", ".join(str(d.api_key) for d in live if listener in d.listeners)
-        text += f'\n{listener.upper()}_APIS: Final[tuple[int, ...]] = ({keys})\n"""What a {listener} listener serves in Kafka."""\n'
+        text += f"\n{listener.upper()}_APIS: Final[tuple[int, ...]] = ({keys})\n"
+        text += f'"""What a {listener} listener serves in Kafka."""\n'
     return text + API_KEYS_TAIL
 
 
 RECORDS_HEAD = '''"""{title}. Written by codegen/generate.py: change the generator, not this file."""
 
-# ruff: noqa
 from __future__ import annotations
 
 from typing import Final
@@ -76,7 +76,7 @@ from tapelog.wire.message import Message
 
 
 def _imports(definitions: list[Definition]) -> str:
-    return "".join(f"from tapelog.wire.records.{snake(d.name)} import {d.name}\n" for d in definitions)
+    return "".join(sorted(f"from tapelog.wire.records.{snake(d.name)} import {d.name}\n" for d in definitions))
 
 
 def _pairs(definitions: list[Definition], name: str, title: str, doc: str) -> str:

@@ -1,1 +1,4 @@
-"""Bytes and values of the Kafka protocol: primitives, messages, record batches, error codes. Imports nothing else of Tapelog."""
+"""Bytes and values of the Kafka protocol: primitives, messages, record batches, error codes.
+
+Imports nothing else of Tapelog.
+"""

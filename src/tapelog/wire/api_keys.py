@@ -1,6 +1,6 @@
-"""API keys, names, versions and header versions. Written by codegen/generate.py: change the generator, not this file.
+"""API keys and header versions. Written by codegen/generate.py: change the generator, not this file.
 
-`VERSIONS` holds what Apache Kafka supports (stable versions only); what this broker serves is the routes table's affair.
+`VERSIONS` holds what Apache Kafka supports, stable versions only; what this broker serves is in its routes table.
 """
 
 from __future__ import annotations

@@ -9,7 +9,9 @@ from typing import Any, ClassVar, Final, NoReturn, TypeVar
 
 from mypy_extensions import mypyc_attr
 
-from tapelog.wire.primitives import Reader, UnsupportedVersionError, WireError, Writer
+from tapelog.wire.reader import Reader
+from tapelog.wire.values import UnsupportedVersionError, WireError
+from tapelog.wire.writer import Writer
 
 T = TypeVar("T")
 

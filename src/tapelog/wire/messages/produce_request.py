@@ -1,12 +1,13 @@
 """ProduceRequest. Written by codegen/generate.py: change the generator, not this file."""
 
-# ruff: noqa
 from __future__ import annotations
 
 from typing import ClassVar
 
 from tapelog.wire.message import EMPTY, Message, bad_version
-from tapelog.wire.primitives import ZERO_UUID, Reader, RecordBytes, Writer
+from tapelog.wire.reader import Reader
+from tapelog.wire.values import ZERO_UUID, RecordBytes
+from tapelog.wire.writer import Writer
 
 
 class PartitionProduceData(Message):

@@ -1,12 +1,12 @@
 """RequestHeader. Written by codegen/generate.py: change the generator, not this file."""
 
-# ruff: noqa
 from __future__ import annotations
 
 from typing import ClassVar
 
 from tapelog.wire.message import Message, bad_version
-from tapelog.wire.primitives import Reader, Writer
+from tapelog.wire.reader import Reader
+from tapelog.wire.writer import Writer
 
 
 class RequestHeader(Message):

@@ -1,15 +1,14 @@
 """The records of __remote_log_metadata. Written by codegen/generate.py: change the generator, not this file."""
 
-# ruff: noqa
 from __future__ import annotations
 
 from typing import Final
 
 from tapelog.wire.message import Message
 from tapelog.wire.records.remote_log_segment_metadata_record import RemoteLogSegmentMetadataRecord
+from tapelog.wire.records.remote_log_segment_metadata_snapshot_record import RemoteLogSegmentMetadataSnapshotRecord
 from tapelog.wire.records.remote_log_segment_metadata_update_record import RemoteLogSegmentMetadataUpdateRecord
 from tapelog.wire.records.remote_partition_delete_metadata_record import RemotePartitionDeleteMetadataRecord
-from tapelog.wire.records.remote_log_segment_metadata_snapshot_record import RemoteLogSegmentMetadataSnapshotRecord
 
 REMOTE_LOG_TYPES: Final[dict[int, type[Message]]] = {
     0: RemoteLogSegmentMetadataRecord,

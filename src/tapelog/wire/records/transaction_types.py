@@ -1,6 +1,5 @@
 """The records of __transaction_state. Written by codegen/generate.py: change the generator, not this file."""
 
-# ruff: noqa
 from __future__ import annotations
 
 from typing import Final
