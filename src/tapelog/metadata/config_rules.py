@@ -1,0 +1,140 @@
+"""Which configurations each kind of resource accepts. Raises KafkaError with the code Kafka gives; changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from tapelog.base.config import BROKER_QUOTA_ROWS, BROKER_ROWS, TOPIC_DEFAULTS, TOPIC_ROWS
+from tapelog.base.config_values import ConfigValueError, check, parse_boolean, parse_whole, split_list
+from tapelog.base.kafka_configs import CLIENT_METRICS, GROUP, PER_BROKER_ONLY, Row
+from tapelog.metadata.config_layers import Layers
+from tapelog.wire.errors import ErrorCode, KafkaError
+
+GROUP_ROWS: Final[dict[str, Row]] = {row[0]: row for row in GROUP}
+CLIENT_METRICS_ROWS: Final[dict[str, Row]] = {row[0]: row for row in CLIENT_METRICS}
+
+_GROUP_LIMITS: Final = (
+    # group name, broker name of the least and of the greatest value allowed
+    ("consumer.session.timeout.ms", "group.consumer.min.session.timeout.ms", "group.consumer.max.session.timeout.ms"),
+    (
+        "consumer.heartbeat.interval.ms",
+        "group.consumer.min.heartbeat.interval.ms",
+        "group.consumer.max.heartbeat.interval.ms",
+    ),
+    ("share.session.timeout.ms", "group.share.min.session.timeout.ms", "group.share.max.session.timeout.ms"),
+    ("share.heartbeat.interval.ms", "group.share.min.heartbeat.interval.ms", "group.share.max.heartbeat.interval.ms"),
+    (
+        "share.record.lock.duration.ms",
+        "group.share.min.record.lock.duration.ms",
+        "group.share.max.record.lock.duration.ms",
+    ),
+    ("share.delivery.count.limit", "group.share.min.delivery.count.limit", "group.share.max.delivery.count.limit"),
+    ("streams.session.timeout.ms", "group.streams.min.session.timeout.ms", "group.streams.max.session.timeout.ms"),
+    (
+        "streams.heartbeat.interval.ms",
+        "group.streams.min.heartbeat.interval.ms",
+        "group.streams.max.heartbeat.interval.ms",
+    ),
+)
+_METRICS_INTERVAL_MS: Final = (100, 3_600_000)
+_METRICS_MATCH: Final = (
+    "client_instance_id",
+    "client_id",
+    "client_software_name",
+    "client_software_version",
+    "client_source_address",
+    "client_source_port",
+)
+
+
+def _refuse(code: ErrorCode, message: str) -> KafkaError:
+    return KafkaError(code, message)
+
+
+def _check_rows(rows: Mapping[str, Row], kind: str, configs: Mapping[str, str], code: ErrorCode) -> None:
+    for name in configs:
+        row = rows.get(name)
+        if row is None:
+            raise _refuse(code, f"Unknown {kind} config name: {name}")
+        try:
+            check(row, configs[name])
+        except ConfigValueError as error:
+            raise _refuse(code, str(error)) from None
+
+
+def check_topic_configs(configs: Mapping[str, str]) -> None:
+    """Raise INVALID_CONFIG unless a topic may have exactly these overrides."""
+    _check_rows(TOPIC_ROWS, "topic", configs, ErrorCode.INVALID_CONFIG)
+    least = parse_whole(configs.get("min.compaction.lag.ms", TOPIC_DEFAULTS["min.compaction.lag.ms"]))
+    most = parse_whole(configs.get("max.compaction.lag.ms", TOPIC_DEFAULTS["max.compaction.lag.ms"]))
+    if least > most:
+        raise _refuse(
+            ErrorCode.INVALID_CONFIG, f"min.compaction.lag.ms ({least}) is greater than max.compaction.lag.ms ({most})"
+        )
+    if parse_boolean(configs.get("remote.storage.enable", "false")):
+        raise _refuse(ErrorCode.INVALID_CONFIG, "remote.storage.enable: this cluster has no tiered storage")
+
+
+def check_broker_configs(configs: Mapping[str, str], per_broker: bool) -> None:
+    """Raise INVALID_REQUEST unless these may be set while brokers run, on one broker or on all of them."""
+    fixed = [name for name in sorted(configs) if name in BROKER_ROWS and name not in PER_BROKER_ONLY]
+    if fixed:
+        raise _refuse(ErrorCode.INVALID_REQUEST, f"Only a restart can change these configs: {', '.join(fixed)}")
+    if not per_broker:
+        single = [name for name in sorted(configs) if PER_BROKER_ONLY.get(name, name.startswith("listener.name."))]
+        if single:
+            raise _refuse(
+                ErrorCode.INVALID_REQUEST, f"These configs can only be set broker by broker: {', '.join(single)}"
+            )
+    known = {name: BROKER_ROWS.get(name) or BROKER_QUOTA_ROWS.get(name) or _prefixed_row(name) for name in configs}
+    rows = {name: row for name, row in known.items() if row is not None}
+    _check_rows(rows, "broker", configs, ErrorCode.INVALID_REQUEST)
+
+
+def _prefixed_row(name: str) -> Row | None:
+    """The row of listener.name.<listener>.<config>, which has the bounds of <config>."""
+    if not name.startswith("listener.name."):
+        return None
+    rest = name[len("listener.name.") :].partition(".")[2]
+    for candidate in (rest, rest.partition(".")[2]):
+        row = BROKER_ROWS.get(candidate)
+        if row is not None:
+            return (name, *row[1:])
+    return None
+
+
+def check_group_configs(configs: Mapping[str, str], layers: Layers) -> None:
+    """Raise INVALID_CONFIG unless a group may have exactly these overrides on a broker with these settings."""
+    _check_rows(GROUP_ROWS, "group", configs, ErrorCode.INVALID_CONFIG)
+    for name, least_name, most_name in _GROUP_LIMITS:
+        text = configs.get(name)
+        if text is None:
+            continue
+        value, least, most = parse_whole(text), layers.text(least_name), layers.text(most_name)
+        if least is not None and value < parse_whole(least):
+            raise _refuse(ErrorCode.INVALID_CONFIG, f"{name} must be at least {least} ({least_name})")
+        if most is not None and value > parse_whole(most):
+            raise _refuse(ErrorCode.INVALID_CONFIG, f"{name} must be at most {most} ({most_name})")
+    for kind in ("consumer", "share", "streams"):
+        session, heartbeat = f"{kind}.session.timeout.ms", f"{kind}.heartbeat.interval.ms"
+        if session in configs or heartbeat in configs:
+            limit = parse_whole(configs.get(session) or layers.text("group." + session) or "")
+            beat = parse_whole(configs.get(heartbeat) or layers.text("group." + heartbeat) or "")
+            if limit <= beat:
+                raise _refuse(ErrorCode.INVALID_CONFIG, f"{session} must be greater than {heartbeat}")
+
+
+def check_client_metrics_configs(configs: Mapping[str, str]) -> None:
+    """Raise INVALID_CONFIG unless a client metrics subscription may have exactly these values."""
+    _check_rows(CLIENT_METRICS_ROWS, "client metrics", configs, ErrorCode.INVALID_CONFIG)
+    interval = configs.get("interval.ms")
+    if interval is not None:
+        least, most = _METRICS_INTERVAL_MS
+        if not least <= parse_whole(interval) <= most:
+            raise _refuse(ErrorCode.INVALID_CONFIG, f"interval.ms must be from {least} to {most}")
+    for item in split_list(configs.get("match", "")):
+        name, equals, _ = item.partition("=")
+        if not equals or name.strip() not in _METRICS_MATCH:
+            known = ", ".join(_METRICS_MATCH)
+            raise _refuse(ErrorCode.INVALID_CONFIG, f"match: {item!r} is not <name>=<pattern> with one of {known}")
