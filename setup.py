@@ -85,8 +85,9 @@ class BuildHotModules(build_ext):
                 group_name="tapelog",
                 target_dir=str(Path("build", "mypyc")),
             )
-            for extension in self.distribution.ext_modules:
-                extension.extra_compile_args.append("-fno-semantic-interposition")
+            if sys.platform == "linux":  # lets the C compiler inline calls between our own functions: 5 to 8 %
+                for extension in self.distribution.ext_modules:
+                    extension.extra_compile_args.append("-fno-semantic-interposition")
         super().finalize_options()
 
     def run(self) -> None:
