@@ -1,0 +1,194 @@
+"""The coordinator runtime: one shard per partition of a coordinator's topic, driven by the node core.
+
+The node core tells it which partitions it leads (`on_elected`, `on_resigned`), how far they are committed
+(`on_high_watermark`), when the log took appends back (`on_append_failed`), and when a wake-up ends (`flush`). A facade
+such as `groups.GroupCoordinator` schedules writes and reads. Promises: an answer leaves only when everything it is
+based on is committed; a failed append leaves no trace; after `on_resigned` every waiting answer has been given.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from typing import Final, Generic, TypeVar
+
+from tapelog.base.timers import Timers
+from tapelog.coordinators.loading import Loading
+from tapelog.coordinators.outcome import CoordinatorLog, Machine, Outcome, ShardContext
+from tapelog.coordinators.rewrite import REWRITE_BYTES_MIN, Rewrite
+from tapelog.coordinators.shard import Shard
+from tapelog.wire.errors import ErrorCode, KafkaError
+
+M = TypeVar("M", bound=Machine)
+R = TypeVar("R")
+
+log = logging.getLogger(__name__)
+
+BATCH_BYTES_MAX: Final = 512 * 1024
+LOAD_BYTES_MAX: Final = 256 * 1024
+COMMIT_TIMEOUT_MS: Final = 5000
+
+
+class Runtime(Generic[M]):
+    """Shards by partition, and the queue through which all their answers leave."""
+
+    def __init__(
+        self,
+        coordinator_log: CoordinatorLog,
+        timers: Timers,
+        build: Callable[[ShardContext], M],
+        *,
+        batch_bytes_max: int = BATCH_BYTES_MAX,
+        load_bytes_max: int = LOAD_BYTES_MAX,
+        commit_timeout_ms: int = COMMIT_TIMEOUT_MS,
+        rewrite_bytes_min: int = REWRITE_BYTES_MIN,
+    ) -> None:
+        self.log = coordinator_log
+        self.timers = timers
+        self._build = build
+        self._batch_bytes_max = batch_bytes_max
+        self._load_bytes_max = load_bytes_max
+        self._commit_timeout_ms = commit_timeout_ms
+        self._rewrite_bytes_min = rewrite_bytes_min
+        self._shards: dict[int, Shard[M]] = {}
+        self._rewrites: dict[int, Rewrite] = {}
+        self._dirty: dict[int, Shard[M]] = {}
+        self._outbox: deque[Callable[[], None]] = deque()
+        self._draining = False
+
+    # -- what the node core calls
+
+    def on_elected(self, partition: int, leader_epoch: int) -> None:
+        """This node leads the partition from now on: replay its log, a bounded piece per wake-up, then serve it."""
+        if partition in self._shards:
+            self.on_resigned(partition)
+        shard = Shard(
+            partition,
+            self.log,
+            self.timers,
+            self._outbox.append,
+            self._build,
+            self._batch_bytes_max,
+            self._commit_timeout_ms,
+            self._mark_dirty,
+        )
+        self._shards[partition] = shard
+        log.debug("loading coordinator partition %d in epoch %d", partition, leader_epoch)
+        Loading(shard, self._load_bytes_max, lambda: self._on_loaded(shard)).step()
+        self._drain()
+
+    def on_resigned(self, partition: int) -> None:
+        """This node does not lead the partition any more: fail whoever waits, forget the state."""
+        shard = self._shards.pop(partition, None)
+        self._dirty.pop(partition, None)
+        self._rewrites.pop(partition, None)
+        if shard is not None:
+            shard.close()
+        self._drain()
+
+    def on_high_watermark(self, partition: int, offset: int) -> None:
+        """Records of the partition below offset are committed."""
+        shard = self._shards.get(partition)
+        if shard is not None:
+            shard.on_high_watermark(offset)
+            self._drain()
+
+    def on_append_failed(self, partition: int, end_offset: int, code: ErrorCode) -> None:
+        """Appends that had been accepted were taken back (a full disk): the log ends at end_offset again."""
+        shard = self._shards.get(partition)
+        if shard is not None:
+            self._dirty.pop(partition, None)
+            shard.take_back(end_offset, code)
+            self._rewrites.pop(partition, None)
+            self._drain()
+
+    def flush(self) -> None:
+        """The wake-up ends: append one batch per shard that has records, and give every answer that is due."""
+        self._drain()
+        while self._dirty:
+            dirty, self._dirty = self._dirty, {}
+            for shard in dirty.values():
+                shard.flush()
+                self._consider_rewrite(shard)
+            self._drain()
+
+    # -- what a facade calls
+
+    def write(
+        self,
+        partition: int,
+        operation: Callable[[M], Outcome[R]],
+        done: Callable[[R], None],
+        failed: Callable[[ErrorCode], None],
+    ) -> None:
+        """Run operation on the partition's machine; done when its records are committed, or failed: one of them, once."""
+        try:
+            shard = self._serving(partition)
+        except KafkaError as error:
+            failed(error.code)
+            return
+        shard.write(operation, done, failed)
+        self._drain()
+
+    def read(self, partition: int, query: Callable[[M], R]) -> R:
+        """Ask the partition's machine. NOT_COORDINATOR or COORDINATOR_LOAD_IN_PROGRESS if it cannot be asked."""
+        return query(self._serving(partition).machine)
+
+    def partitions(self) -> list[int]:
+        """The partitions this node coordinates or is loading, in order."""
+        return sorted(self._shards)
+
+    def post(self, answer: Callable[[], None]) -> None:
+        """Queue an answer behind those already due."""
+        self._outbox.append(answer)
+
+    def flush_answers(self) -> None:
+        """Give every answer that is due."""
+        self._drain()
+
+    def machine(self, partition: int) -> M | None:
+        """The machine of a partition that is being served; for tests and inspection."""
+        shard = self._shards.get(partition)
+        return shard.machine if shard is not None and shard.active else None
+
+    # -- inside
+
+    def _serving(self, partition: int) -> Shard[M]:
+        shard = self._shards.get(partition)
+        if shard is None:
+            raise KafkaError(ErrorCode.NOT_COORDINATOR)
+        if not shard.active:
+            raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        return shard
+
+    def _mark_dirty(self, shard: Shard[M]) -> None:
+        self._dirty[shard.partition] = shard
+
+    def _on_loaded(self, shard: Shard[M]) -> None:
+        shard.active = True
+        shard.machine.on_loaded()
+        self._consider_rewrite(shard)
+
+    def _consider_rewrite(self, shard: Shard[M]) -> None:
+        rewrite = self._rewrites.get(shard.partition)
+        if rewrite is None or rewrite.finished:
+            live_bytes = rewrite.live_bytes if rewrite is not None else 0
+            if shard.active and shard.appended_bytes > max(self._rewrite_bytes_min, 4 * live_bytes):
+                self._rewrites[shard.partition] = Rewrite(shard)
+                self._rewrites[shard.partition].start()
+
+    def _drain(self) -> None:
+        """Give the answers that are due, in order; answers may lead to new requests, whose answers queue up behind."""
+        if self._draining:
+            return
+        self._draining = True
+        try:
+            while self._outbox:
+                answer = self._outbox.popleft()
+                try:
+                    answer()
+                except Exception:
+                    log.exception("giving a coordinator's answer failed")
+        finally:
+            self._draining = False

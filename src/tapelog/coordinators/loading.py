@@ -1,0 +1,69 @@
+"""Loading a shard: replay its log from the start, a bounded piece per wake-up, until the end is reached.
+
+Records above the high watermark are replayed too (this node leads the partition, so they will be committed or taken
+back like any others); until then readers of committed state do not see them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from tapelog.coordinators.shard import Shard
+from tapelog.wire.errors import KafkaError
+from tapelog.wire.primitives import WireError
+from tapelog.wire.record_batch import BatchHeader, batches, records_of
+
+log = logging.getLogger(__name__)
+
+
+class Loading:
+    """The replay of one shard's log."""
+
+    def __init__(self, shard: Shard[Any], bytes_max: int, on_loaded: Callable[[], None]) -> None:
+        self._shard = shard
+        self._bytes_max = bytes_max
+        self._on_loaded = on_loaded
+        self._offset = shard.log.start_offset(shard.partition)
+        shard.on_high_watermark(shard.log.high_watermark(shard.partition))
+
+    def step(self) -> None:
+        """Replay one piece; reaching the end makes the shard active, otherwise the next wake-up goes on."""
+        shard = self._shard
+        if shard.closed:
+            return
+        try:
+            at_end = self._replay_piece()
+        except (KafkaError, WireError, ValueError):
+            log.exception("coordinator partition %d cannot be loaded; it stays unavailable", shard.partition)
+            return
+        if not at_end:
+            shard.timers.after(0, self.step)
+            return
+        shard.next_offset = self._offset
+        shard.on_high_watermark(shard.log.high_watermark(shard.partition))
+        self._on_loaded()
+
+    def _replay_piece(self) -> bool:
+        shard = self._shard
+        if self._offset >= shard.log.end_offset(shard.partition):
+            return True
+        data = shard.log.read(shard.partition, self._offset, self._bytes_max)
+        if not data:
+            raise ValueError(f"the log of partition {shard.partition} ends before its end offset, at {self._offset}")
+        for header in batches(data, 0, len(data)):
+            if not header.is_control:
+                self._replay_batch(data, header)
+            self._offset = header.last_offset + 1
+        shard.appended_bytes += len(data)
+        return self._offset >= shard.log.end_offset(shard.partition)
+
+    def _replay_batch(self, data: bytes, header: BatchHeader) -> None:
+        machine = self._shard.machine
+        for record in records_of(data, header):
+            if record.offset < self._offset or record.key is None:
+                continue
+            decoded = machine.decode(record.key, record.value)
+            if decoded is not None:
+                machine.replay(record.offset, decoded)

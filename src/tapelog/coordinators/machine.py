@@ -1,0 +1,81 @@
+"""The group coordinator's machine for one partition of `__consumer_offsets`: hard state, classic groups, and retention.
+
+The runtime drives it; the facade (`groups.GroupCoordinator`) calls the handlers with its parts.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tapelog.base.ports import Entropy
+from tapelog.coordinators.classic.rebalance import activate
+from tapelog.coordinators.classic.registry import ClassicGroups
+from tapelog.coordinators.config import GroupConfig
+from tapelog.coordinators.offsets.delete import expired
+from tapelog.coordinators.outcome import CoordinatorRecord, Outcome, ShardContext
+from tapelog.coordinators.records import decode_record, encode_record
+from tapelog.coordinators.state import GroupState
+from tapelog.wire.errors import ErrorCode
+from tapelog.wire.records.group_metadata_key import GroupMetadataKey
+
+EXPIRY: Final = "expiry"
+
+
+class GroupMachine:
+    """State and soft state of the groups of one shard."""
+
+    def __init__(self, context: ShardContext, config: GroupConfig, entropy: Entropy) -> None:
+        self.state = GroupState()
+        self.classic = ClassicGroups(self.state, config, context, entropy)
+        self._context = context
+        self._config = config
+
+    def encode(self, record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
+        """Key and value as they stand in the log."""
+        return encode_record(record)
+
+    def decode(self, key: bytes, value: bytes | None) -> CoordinatorRecord | None:
+        """A record from the log; None for kinds from the future."""
+        return decode_record(key, value)
+
+    def replay(self, offset: int, record: CoordinatorRecord) -> None:
+        """Apply one record. A group's tombstone also ends what is known of it beyond its record."""
+        self.state.replay(offset, record)
+        if record.value is None and isinstance(record.key, GroupMetadataKey):
+            self.classic.drop(record.key.group, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+
+    def commit(self, offset: int) -> None:
+        """Records below offset are committed."""
+        self.state.commit(offset)
+
+    def revert(self, offset: int, error: ErrorCode) -> None:
+        """Records at or after offset never happened: groups they created go, members they removed are back."""
+        self.state.revert(offset)
+        self.classic.drop_undone(error)
+        activate(self.classic)
+
+    def on_loaded(self) -> None:
+        """Expect heartbeats from the members there are, and expire offsets from time to time."""
+        activate(self.classic)
+        self._context.set_deadline(EXPIRY, self._config.expiry_interval_ms, self._expire)
+
+    def on_unloaded(self) -> None:
+        """Whoever waits in a group looks for its new coordinator."""
+        for group_id in list(self.classic.active):
+            self.classic.drop(group_id, ErrorCode.NOT_COORDINATOR)
+
+    def live_keys(self) -> list[object]:
+        """A name for every live record."""
+        return self.state.live_keys()
+
+    def live_record(self, key: object) -> CoordinatorRecord | None:
+        """The record that restores what the key names."""
+        return self.state.live_record(key)
+
+    def invariants(self) -> None:
+        """What must hold between any two operations."""
+        self.classic.invariants()
+
+    def _expire(self) -> Outcome[None]:
+        self._context.set_deadline(EXPIRY, self._config.expiry_interval_ms, self._expire)
+        return expired(self.classic)

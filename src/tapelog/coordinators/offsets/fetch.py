@@ -1,0 +1,80 @@
+"""OffsetFetch: where a group got to. Versions 1 to 10; several groups from version 8, topic ids from version 10.
+
+A plain fetch sees committed offsets. With require_stable it sees the newest and its answer waits until they are
+committed, so the caller runs it as a write without records.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tapelog.coordinators.offsets.store import OffsetStore
+from tapelog.coordinators.topics import TopicLookup
+from tapelog.wire.errors import ErrorCode
+from tapelog.wire.messages.offset_fetch_request import OffsetFetchRequestGroup
+from tapelog.wire.messages.offset_fetch_response import (
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopics,
+)
+from tapelog.wire.primitives import ZERO_UUID
+from tapelog.wire.records.offset_commit_value import OffsetCommitValue
+
+NO_OFFSET: Final = -1
+
+
+def fetch(
+    store: OffsetStore, topics: TopicLookup, asked: OffsetFetchRequestGroup, committed_only: bool, by_id: bool
+) -> OffsetFetchResponseGroup:
+    """The offsets of one group: those asked for, or all it has if no topics are named."""
+    if asked.topics is None:
+        found = _all_topics(store, topics, asked.group_id, committed_only, by_id)
+        return OffsetFetchResponseGroup(group_id=asked.group_id, topics=found)
+    answers: list[OffsetFetchResponseTopics] = []
+    for topic in asked.topics:
+        name = topics.name_of(topic.topic_id) if by_id else topic.name
+        topic_id = topic.topic_id if by_id else topics.id_of(topic.name) or ZERO_UUID
+        if name is None:
+            partitions = [_refused(index, ErrorCode.UNKNOWN_TOPIC_ID) for index in topic.partition_indexes]
+        else:
+            partitions = [
+                _partition(index, store.get(asked.group_id, (name, index), committed_only), topic_id)
+                for index in topic.partition_indexes
+            ]
+        answers.append(OffsetFetchResponseTopics(name=name or "", topic_id=topic_id, partitions=partitions))
+    return OffsetFetchResponseGroup(group_id=asked.group_id, topics=answers)
+
+
+def _all_topics(
+    store: OffsetStore, topics: TopicLookup, group_id: str, committed_only: bool, by_id: bool
+) -> list[OffsetFetchResponseTopics]:
+    by_name: dict[str, OffsetFetchResponseTopics] = {}
+    for (name, index), value in store.of_group(group_id, committed_only):
+        answer = by_name.get(name)
+        if answer is None:
+            answer = by_name[name] = OffsetFetchResponseTopics(name=name, topic_id=topics.id_of(name) or ZERO_UUID)
+        if not is_stale(value, answer.topic_id):
+            answer.partitions.append(_partition(index, value, answer.topic_id))
+    return [a for a in by_name.values() if a.partitions and not (by_id and a.topic_id == ZERO_UUID)]
+
+
+def is_stale(value: OffsetCommitValue, topic_id: bytes) -> bool:
+    """The offset belongs to an earlier topic of that name."""
+    return ZERO_UUID not in (value.topic_id, topic_id) and value.topic_id != topic_id
+
+
+def _partition(index: int, value: OffsetCommitValue | None, topic_id: bytes) -> OffsetFetchResponsePartitions:
+    if value is None or is_stale(value, topic_id):
+        return _refused(index, ErrorCode.NONE)
+    return OffsetFetchResponsePartitions(
+        partition_index=index,
+        committed_offset=value.offset,
+        committed_leader_epoch=value.leader_epoch,
+        metadata=value.metadata,
+    )
+
+
+def _refused(index: int, code: ErrorCode) -> OffsetFetchResponsePartitions:
+    return OffsetFetchResponsePartitions(
+        partition_index=index, committed_offset=NO_OFFSET, committed_leader_epoch=-1, metadata="", error_code=code
+    )

@@ -1,0 +1,66 @@
+"""Compaction by rewriting: keeps a coordinator's log in proportion to its state.
+
+When a shard's log has grown far beyond what its state needs, every live record is appended again, a bounded piece at
+a time, as ordinary records. Once the last piece is committed the log may start where the rewriting began: whatever was
+live then has been written again or changed since. A crash or a resignation half-way leaves a log that is merely longer.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from tapelog.coordinators.outcome import CoordinatorRecord, Machine, Outcome
+from tapelog.coordinators.shard import Shard
+from tapelog.wire.errors import ErrorCode
+
+REWRITE_BYTES_MIN: Final = 4 * 1024 * 1024
+"""A log smaller than this is never rewritten."""
+
+RECORDS_PER_STEP: Final = 500
+
+
+class Rewrite:
+    """One rewriting of one shard's log."""
+
+    def __init__(self, shard: Shard[Any]) -> None:
+        self.finished = False
+        self.live_bytes = 0
+        self._shard = shard
+        self._keys: list[object] = []
+        self._begin_offset = 0
+        self._begin_bytes = 0
+        self._next_key = 0
+
+    def start(self) -> None:
+        """Note what is live and write the first piece."""
+        self._begin_offset = self._shard.next_offset
+        self._begin_bytes = self._shard.appended_bytes
+        self._keys = self._shard.machine.live_keys()
+        self._step()
+
+    def _step(self) -> None:
+        self._shard.write(self._piece, self._on_committed, self._on_failed)
+
+    def _piece(self, machine: Machine) -> Outcome[None]:
+        records: list[CoordinatorRecord] = []
+        while self._next_key < len(self._keys) and len(records) < RECORDS_PER_STEP:
+            record = machine.live_record(self._keys[self._next_key])
+            self._next_key += 1
+            if record is not None:
+                records.append(record)
+        return Outcome(records, None, atomic=False)
+
+    def _on_committed(self, _: None) -> None:
+        if self._shard.closed:
+            return
+        if self._next_key < len(self._keys):
+            self._step()
+            return
+        self._shard.log.advance_start(self._shard.partition, self._begin_offset)
+        self._shard.appended_bytes -= self._begin_bytes
+        self.live_bytes = self._shard.appended_bytes
+        self.finished = True
+
+    def _on_failed(self, _: ErrorCode) -> None:
+        """The log was taken back or lost; the next flush considers anew."""
+        self.finished = True

@@ -1,0 +1,85 @@
+"""The hard state of one shard of groups: what the log says, and nothing else.
+
+`replay` is its only mutator. Group metadata is kept as the record's own value, which nobody changes; offsets are in
+their own store. Uncommitted changes can be taken back through the shared journal.
+"""
+
+from __future__ import annotations
+
+from tapelog.coordinators.offsets.store import OffsetStore
+from tapelog.coordinators.outcome import CoordinatorRecord
+from tapelog.coordinators.records import group_metadata, offset_commit
+from tapelog.coordinators.timeline import Journal, Timeline
+from tapelog.wire.records.group_metadata_key import GroupMetadataKey
+from tapelog.wire.records.group_metadata_value import GroupMetadataValue
+from tapelog.wire.records.offset_commit_key import OffsetCommitKey
+from tapelog.wire.records.offset_commit_value import OffsetCommitValue
+
+
+class GroupState:
+    """Group metadata by group id, and committed offsets."""
+
+    def __init__(self) -> None:
+        self.journal = Journal()
+        self.metadata: Timeline[str, GroupMetadataValue] = Timeline(self.journal)
+        self.offsets = OffsetStore(self.journal)
+
+    def replay(self, offset: int, record: CoordinatorRecord) -> None:
+        """Apply the record that stands in the log at offset."""
+        key, value = record.key, record.value
+        if isinstance(key, OffsetCommitKey):
+            if value is None:
+                self.offsets.remove(offset, key.group, (key.topic, key.partition))
+            else:
+                assert isinstance(value, OffsetCommitValue)
+                self.offsets.put(offset, key.group, (key.topic, key.partition), value)
+        elif isinstance(key, GroupMetadataKey):
+            if value is None:
+                self.metadata.remove(offset, key.group)
+            else:
+                assert isinstance(value, GroupMetadataValue)
+                self.metadata.put(offset, key.group, value)
+        else:
+            raise AssertionError(f"nobody replays {key!r}")
+
+    def commit(self, offset: int) -> None:
+        """Records below offset are committed."""
+        self.journal.commit(offset)
+        self.offsets.tidy()
+
+    def revert(self, offset: int) -> None:
+        """Records at or after offset never happened."""
+        self.journal.revert(offset)
+        self.offsets.tidy()
+
+    def exists(self, group_id: str) -> bool:
+        """The group has metadata or offsets."""
+        return group_id in self.metadata or self.offsets.has_group(group_id)
+
+    def group_ids(self) -> list[str]:
+        """Every group there is, in order."""
+        ids = dict.fromkeys([group_id for group_id, _ in self.metadata.items()])
+        ids.update(dict.fromkeys(self.offsets.group_ids()))
+        return sorted(ids)
+
+    def live_keys(self) -> list[object]:
+        """A name for every live record."""
+        keys: list[object] = [*sorted(group_id for group_id, _ in self.metadata.items())]
+        for group_id in sorted(self.offsets.group_ids()):
+            keys.extend((group_id, where) for where, _ in self.offsets.of_group(group_id, committed_only=False))
+        return keys
+
+    def live_record(self, key: object) -> CoordinatorRecord | None:
+        """The record that restores what the key names; None if it is gone."""
+        if isinstance(key, str):
+            metadata = self.metadata.get(key)
+            return None if metadata is None else group_metadata(key, metadata)
+        assert isinstance(key, tuple)
+        group_id, where = key
+        value = self.offsets.get(group_id, where, committed_only=False)
+        return None if value is None else offset_commit(group_id, where[0], where[1], value)
+
+    def snapshot(self) -> object:
+        """A comparable picture of everything: two machines with equal pictures are equal."""
+        offsets = {group_id: self.offsets.of_group(group_id, False) for group_id in sorted(self.offsets.group_ids())}
+        return dict(sorted(self.metadata.items())), offsets

@@ -1,0 +1,168 @@
+"""A coordinator on a bench: virtual clock, seeded chance, a log in memory that commits when told to, toy clients.
+
+Used by the unit tests, the scenario runner and the property tests of the group coordinator.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from tapelog.base.timers import Timers
+from tapelog.coordinators.caller import Caller
+from tapelog.coordinators.groups import GroupCoordinator
+from tapelog.wire.errors import ErrorCode, KafkaError
+from tapelog.wire.record_batch import batches, build_batch, records_of
+
+
+class BenchClock:
+    """Time stands still until advanced."""
+
+    def __init__(self) -> None:
+        self.now_ms = 1_000_000
+
+    def monotonic_ms(self) -> int:
+        return self.now_ms
+
+    def wall_ms(self) -> int:
+        return 1_700_000_000_000 + self.now_ms
+
+
+class BenchEntropy:
+    """Chance from a seed."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self._random = random.Random(seed)
+
+    def below(self, bound: int) -> int:
+        return self._random.randrange(bound)
+
+    def token(self, size: int) -> bytes:
+        return self._random.randbytes(size)
+
+
+class BenchLog:
+    """Partitions in memory. Appends are committed at once, or, when held, by `release`."""
+
+    def __init__(self) -> None:
+        self.batches: dict[int, list[tuple[int, int, bytes]]] = {}
+        self.starts: dict[int, int] = {}
+        self.committed: dict[int, int] = {}
+        self.held = False
+        self.refusal: ErrorCode | None = None
+        self.appends = 0
+
+    def start_offset(self, partition: int) -> int:
+        return self.starts.get(partition, 0)
+
+    def end_offset(self, partition: int) -> int:
+        stored = self.batches.get(partition)
+        return stored[-1][1] if stored else self.start_offset(partition)
+
+    def high_watermark(self, partition: int) -> int:
+        return self.committed.get(partition, 0)
+
+    def append(self, partition: int, batch: bytes) -> int:
+        if self.refusal is not None:
+            raise KafkaError(self.refusal)
+        base = self.end_offset(partition)
+        header = next(batches(batch, 0, len(batch)))
+        records = list(records_of(batch, header))
+        placed = build_batch(records, base_offset=base)
+        self.batches.setdefault(partition, []).append((base, base + len(records), placed))
+        self.appends += 1
+        if not self.held:
+            self.committed[partition] = base + len(records)
+        return base + len(records)
+
+    def read(self, partition: int, offset: int, max_bytes: int) -> bytes:
+        found = b""
+        for _, end, batch in self.batches.get(partition, []):
+            if end > offset and (not found or len(found) + len(batch) <= max_bytes):
+                found += batch
+        return found
+
+    def advance_start(self, partition: int, offset: int) -> None:
+        self.starts[partition] = offset
+        self.batches[partition] = [entry for entry in self.batches.get(partition, []) if entry[1] > offset]
+
+    def truncate(self, partition: int, offset: int) -> None:
+        self.batches[partition] = [entry for entry in self.batches.get(partition, []) if entry[1] <= offset]
+
+
+class BenchTopics:
+    """A few topics, by name."""
+
+    def __init__(self, topics: dict[str, int]) -> None:
+        self.counts = dict(topics)
+        self.ids = {name: name.encode().ljust(16, b"\0") for name in topics}
+
+    def id_of(self, name: str) -> bytes | None:
+        return self.ids.get(name)
+
+    def name_of(self, topic_id: bytes) -> str | None:
+        return next((name for name, known in self.ids.items() if known == topic_id), None)
+
+    def partition_count(self, name: str) -> int:
+        return self.counts.get(name, 0)
+
+
+class Bench:
+    """A group coordinator with everything around it, and the answers it gave."""
+
+    def __init__(self, *, seed: int = 0, log: BenchLog | None = None, load: bool = True, **settings: str) -> None:
+        self.clock = BenchClock()
+        self.timers = Timers(self.clock)
+        self.log = log or BenchLog()
+        self.topics = BenchTopics({"orders": 4, "events": 2})
+        names = {name.replace("_", "."): value for name, value in settings.items()}
+        names = {"offsets.topic.num.partitions": "1", "group.initial.rebalance.delay.ms": "0"} | names
+        self.coordinator = GroupCoordinator(self.log, self.timers, BenchEntropy(seed), self.topics, names)
+        if load:
+            for partition in range(self.coordinator.config.partitions):
+                self.coordinator.runtime.on_elected(partition, 1)
+            self.settle()
+
+    def settle(self) -> None:
+        """End of a wake-up, and of those that follow from it at the same instant."""
+        for _ in range(100):
+            self.coordinator.runtime.flush()
+            if not self.timers.run_due():
+                break
+        self.coordinator.runtime.flush()
+
+    def advance(self, milliseconds: int) -> None:
+        """Let time pass, timer by timer."""
+        until = self.clock.now_ms + milliseconds
+        while True:
+            due = self.timers.next_due_ms()
+            if due is None or due > until:
+                break
+            self.clock.now_ms = max(due, self.clock.now_ms)
+            self.settle()
+        self.clock.now_ms = until
+        self.settle()
+
+    def release(self) -> None:
+        """The high watermark reaches the end of every partition."""
+        for partition in list(self.log.batches):
+            end = self.log.end_offset(partition)
+            self.log.committed[partition] = end
+            self.coordinator.runtime.on_high_watermark(partition, end)
+        self.settle()
+
+    def ask(self, api: str, request: Any, version: int, client: str = "c", *, settle: bool = True) -> list[Any]:
+        """Send a request; the list gets the response when there is one."""
+        answers: list[Any] = []
+        caller = Caller(client, "/127.0.0.1", version)
+        getattr(self.coordinator, api)(caller, request, answers.append)
+        if settle:
+            self.settle()
+        return answers
+
+    @property
+    def machine(self) -> Any:
+        """The machine of the only partition."""
+        machine = self.coordinator.runtime.machine(0)
+        assert machine is not None
+        return machine
