@@ -26,9 +26,8 @@ def main() -> int:
         artifacts = build(Path(scratch))
         failures = [a.name for a, compiled in artifacts if not prove(a, compiled, Path(scratch))]
     for artifact, _ in artifacts:
-        print(
-            f"{'FAILED' if artifact.name in failures else 'ok':<7}{artifact.stat().st_size / 1e6:6.2f} MB  dist/{artifact.name}"
-        )
+        verdict = "FAILED" if artifact.name in failures else "ok"
+        print(f"{verdict:<7}{artifact.stat().st_size / 1e6:6.2f} MB  dist/{artifact.name}")
     return 1 if failures else 0
 
 
