@@ -59,6 +59,10 @@ class Layers:
         row = BROKER_ROWS.get(name) or BROKER_QUOTA_ROWS.get(name)
         return row[2] if row is not None else None
 
+    def explicit_names(self) -> list[str]:
+        """Every name somebody set, sorted."""
+        return sorted({name for _, values in self._explicit for name in values})
+
     def dynamic(self, source: int) -> Mapping[str, str]:
         """The overrides of one dynamic layer."""
         return next(values for layer, values in self._explicit if layer == source)

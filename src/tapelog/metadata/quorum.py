@@ -132,11 +132,14 @@ class MetadataLog:
             if not data:
                 break
             self._bytes_since_snapshot += len(data)
+            before = offset
             for batch in records.decode_batches(data):
                 if batch.base_offset < offset:
                     continue
                 self._replay_batch(delta, batch)
                 offset, epoch, timestamp_ms = batch.last_offset + 1, batch.leader_epoch, batch.timestamp_ms
+            if offset == before:
+                raise MetadataReplayError(f"the metadata log has nothing at offset {offset}")
         self.image = self.latest = delta.build(offset, epoch, timestamp_ms)
         return epoch
 
@@ -212,11 +215,11 @@ class MetadataLog:
             outcome = operation(image)
         except KafkaError as refusal:
             error = refusal  # computed from the newest image: it waits like an answer
-            self._answer_when_committed(image, lambda: failed(error))
+            self._answer_when_committed(image, lambda: failed(error), failed)
             return
         response = outcome.response
         if not outcome.records:
-            self._answer_when_committed(image, lambda: done(response))
+            self._answer_when_committed(image, lambda: done(response), failed)
             return
         now_ms = self.clock.wall_ms()
         try:
@@ -245,11 +248,13 @@ class MetadataLog:
         self.latest = delta.build(end, self.epoch, now_ms)
         self._parked.append(_Parked(end, self.latest, delta, answer, failed))
 
-    def _answer_when_committed(self, image: MetadataImage, answer: Callable[[], None]) -> None:
+    def _answer_when_committed(
+        self, image: MetadataImage, answer: Callable[[], None], failed: Callable[[Exception], None]
+    ) -> None:
         if not self._parked:
             answer()
         else:
-            self._parked.append(_Parked(image.offset, image, None, answer, lambda error: answer()))
+            self._parked.append(_Parked(image.offset, image, None, answer, failed))
 
     def on_commit(self, end_offset: int) -> None:
         """Everything below end_offset is durable: publish it, in order, and let the answers go."""
