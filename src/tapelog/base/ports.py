@@ -6,7 +6,7 @@ simulated ones. Nothing else in the product touches time, chance or files.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 
@@ -50,7 +50,7 @@ class File(Protocol):
         """Where it was opened; follows renames done through the same Disk."""
         ...
 
-    def write(self, chunks: list[bytes]) -> None:
+    def write(self, chunks: Sequence[bytes | memoryview]) -> None:
         """Append all chunks, as one vectored write where possible.
 
         Raises DiskFullError after cutting the file back to its earlier size, DiskError on anything else.
@@ -90,10 +90,18 @@ class Disk(Protocol):
     """One log directory's file system. Paths are absolute or relative to the process, as given."""
 
     def open(self, path: str, *, create: bool = False) -> File:
-        """Open for reading and appending; FileNotFoundError unless create."""
+        """Open for reading and appending; FileNotFoundError unless create.
+
+        Opening a directory gives a File that can only sync (its creations, renames and removals) and close:
+        so that a flush round can make a rolled segment's name durable together with its bytes.
+        """
         ...
 
     def exists(self, path: str) -> bool: ...
+
+    def file_size(self, path: str) -> int:
+        """Length in bytes without opening it; FileNotFoundError if absent."""
+        ...
 
     def listdir(self, path: str) -> list[str]:
         """Sorted names; empty if the directory does not exist."""

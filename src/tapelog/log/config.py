@@ -1,0 +1,56 @@
+"""What a partition's log needs to know of its topic's configuration, parsed once.
+
+`LogConfig` is built from Kafka's names and string values (the effective configuration that metadata computes)
+and replaced as a whole by `Log.update_config`. Names that are absent have Kafka's default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+LONG_MAX: Final = 9223372036854775807
+
+# compression.type -> codec id in the batch's attributes; "producer" keeps what the producer chose
+KEEP_CODEC: Final = -1
+CODECS: Final = {"producer": KEEP_CODEC, "uncompressed": 0, "none": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
+
+
+class LogConfig:
+    """One topic's settings for its logs; treat as immutable."""
+
+    def __init__(self, settings: Mapping[str, str] | None = None) -> None:
+        given: Mapping[str, str] = {} if settings is None else settings
+
+        def number(name: str, default: int) -> int:
+            value = given.get(name)
+            return default if value is None else int(value)
+
+        self.segment_bytes = number("segment.bytes", 1073741824)
+        self.segment_ms = number("segment.ms", 604800000)
+        self.segment_jitter_ms = number("segment.jitter.ms", 0)
+        self.segment_index_bytes = number("segment.index.bytes", 10485760)
+        self.index_interval_bytes = number("index.interval.bytes", 4096)
+        self.retention_ms = number("retention.ms", 604800000)
+        self.retention_bytes = number("retention.bytes", -1)
+        self.max_message_bytes = number("max.message.bytes", 1048588)
+        self.flush_messages = number("flush.messages", LONG_MAX)
+        self.flush_ms = number("flush.ms", LONG_MAX)
+        self.timestamp_before_max_ms = number("message.timestamp.before.max.ms", LONG_MAX)
+        self.timestamp_after_max_ms = number("message.timestamp.after.max.ms", 3600000)
+        self.file_delete_delay_ms = number("file.delete.delay.ms", 60000)
+        self.producer_id_expiration_ms = number("producer.id.expiration.ms", 86400000)
+        self.log_append_time = given.get("message.timestamp.type", "CreateTime") == "LogAppendTime"
+        policies = [name.strip() for name in given.get("cleanup.policy", "delete").split(",")]
+        self.compact = "compact" in policies
+        self.delete = "delete" in policies
+        self.compression_type = given.get("compression.type", "producer")
+        self.codec = CODECS.get(self.compression_type, KEEP_CODEC)
+        self.compression_level = compression_level(self.compression_type, given)
+        self.page_cache = given.get("tapelog.flush", "fsync") == "page-cache"
+
+
+def compression_level(codec_name: str, given: Mapping[str, str]) -> int | None:
+    """The level set for that codec, or None for the codec's own default."""
+    value = given.get(f"compression.{codec_name}.level")
+    return None if value is None else int(value)

@@ -1,0 +1,101 @@
+"""Making a log shorter, at either end. Called through Log's methods of the same names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tapelog.log import names, recovery
+from tapelog.log.segment import Segment
+from tapelog.wire.errors import ErrorCode, KafkaError
+from tapelog.wire.record_batch import base_offset
+
+if TYPE_CHECKING:
+    from tapelog.log.log import Log
+
+
+def truncate_to(log: Log, offset: int) -> bool:
+    """Cut off everything from offset on; a batch that spans it goes whole. False if there was nothing."""
+    log.write()
+    if offset >= log.end_offset:
+        return False
+    if offset <= log.segments.items[0].base_offset:
+        truncate_fully(log, offset)
+        return True
+    number = log.segments.floor(offset)
+    segment = log.segments.items[number]
+    position = segment.position_of(offset)
+    end = offset
+    if position < segment.size:
+        end = min(offset, base_offset(segment.file().read(position, 8), 0))
+    _remove(log, log.segments.items[number + 1 :])
+    log.segments.remove_from(number + 1)
+    segment.truncate(end, position)
+    log.leader_epoch_cache.truncate_from_end(end)
+    for snapshot in recovery.snapshot_offsets(log.disk.listdir(log.directory)):
+        if snapshot > end:
+            log.disk.remove(log.path_of(snapshot, names.SNAPSHOT))
+    recovery.rebuild_producers(log.disk, log.directory, log.segments, log.producers, end)
+    log.start_offset = min(log.start_offset, end)
+    log.after_truncation(end)
+    return True
+
+
+def truncate_fully(log: Log, offset: int) -> None:
+    """Drop everything; the log begins and ends at offset."""
+    log.write()
+    _remove(log, log.segments.items)
+    log.segments.remove_from(0)
+    for snapshot in recovery.snapshot_offsets(log.disk.listdir(log.directory)):
+        log.disk.remove(log.path_of(snapshot, names.SNAPSHOT))
+    log.segments.add(Segment.create(log.disk, log.directory, offset))
+    log.leader_epoch_cache.clear()
+    log.producers.restore([])
+    log.start_offset = offset
+    log.after_truncation(offset)
+
+
+def _remove(log: Log, segments: list[Segment]) -> None:
+    """Newest first, so that a crash in between leaves a log without a gap."""
+    for segment in reversed(segments):
+        for path in segment.mark_deleted():
+            log.disk.remove(path)
+
+
+def increment_start_offset(log: Log, offset: int) -> bool:
+    """Nothing below offset is served any more; segments go with the next retention run."""
+    if offset > log.end_offset:
+        raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"Offset {offset} is beyond the log's end {log.end_offset}")
+    if offset <= log.start_offset:
+        return False
+    log.start_offset = offset
+    log.leader_epoch_cache.truncate_from_start(offset)
+    return True
+
+
+def delete_segments(log: Log, plan: list[Segment]) -> None:
+    """Rename the planned segments out of the way and remove them in the background."""
+    if not plan:
+        return
+    log.write()
+    count = len(plan)
+    assert log.segments.items[:count] == plan, "a plan is a log's oldest segments"
+    if count == len(log.segments.items):
+        log.roll()
+    renamed: list[str] = []
+    for segment in plan:
+        renamed.extend(segment.mark_deleted())
+        renamed.append(log.path_of(segment.base_offset, names.SNAPSHOT))
+    log.segments.remove_first(count)
+    log.start_offset = max(log.start_offset, log.segments.items[0].base_offset)
+    log.leader_epoch_cache.truncate_from_start(log.start_offset)
+    disk = log.disk
+
+    def remove() -> None:
+        for path in renamed:
+            disk.remove(path)
+
+    disk.start_job(remove, _ignore)
+
+
+def _ignore(failure: Exception | None) -> None:
+    """What could not be removed is removed at the next start."""

@@ -1,0 +1,424 @@
+"""The real world: clock, entropy and disk. The one place in the product that touches them.
+
+`SystemDisk` blocks only in the calls whose port says so; flush rounds and jobs run on a few daemon threads and
+report back through the `post` given at construction (the reactor's thread-safe call-soon).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import Callable, Sequence
+from queue import SimpleQueue
+from typing import Any, Final
+
+from tapelog.base.ports import DiskError, DiskFullError, File
+
+Post = Callable[[Callable[[], None]], None]
+
+IOVECS_MAX: Final = 1024
+THREADS_MAX: Final = 8
+# From this many dirty files on one syncfs is quicker than parallel fdatasync: docs/adr/0002.
+SYNCFS_FROM: Final = 9
+FULL: Final = (errno.ENOSPC, errno.EDQUOT)
+
+
+class SystemClock:
+    """The machine's clocks."""
+
+    def monotonic_ms(self) -> int:
+        return time.monotonic_ns() // 1_000_000
+
+    def wall_ms(self) -> int:
+        return time.time_ns() // 1_000_000
+
+
+class SystemEntropy:
+    """The kernel's random numbers."""
+
+    def below(self, bound: int) -> int:
+        return int.from_bytes(os.urandom(16), "big") % bound
+
+    def token(self, size: int) -> bytes:
+        return os.urandom(size)
+
+
+class SystemFile:
+    """An open file that knows its size; the descriptor goes when the last user drops the object."""
+
+    def __init__(self, path: str, fd: int, size: int) -> None:
+        self.path = path
+        self._fd = fd
+        self._size = size
+
+    def write(self, chunks: Sequence[bytes | memoryview]) -> None:
+        total = sum(map(len, chunks))
+        try:
+            if len(chunks) <= IOVECS_MAX:
+                written = _write_vector(self._fd, chunks, self._size)
+                if written != total:
+                    self._write_rest(chunks, written)
+            else:
+                self._write_rest(chunks, 0)
+        except OSError as error:
+            self._take_back(error)
+        self._size += total
+
+    def _write_rest(self, chunks: Sequence[bytes | memoryview], done: int) -> None:
+        """Carry on after a short write, or write more pieces than one call takes."""
+        position, rest = self._size + done, deque[bytes | memoryview](chunks)
+        while done:
+            piece = rest.popleft()
+            if len(piece) > done:
+                rest.appendleft(memoryview(piece)[done:])
+                break
+            done -= len(piece)
+        while rest:
+            vector = [rest[i] for i in range(min(IOVECS_MAX, len(rest)))]
+            written = _write_vector(self._fd, vector, position)
+            position += written
+            while written:
+                piece = rest.popleft()
+                if len(piece) > written:
+                    rest.appendleft(memoryview(piece)[written:])
+                    break
+                written -= len(piece)
+            while rest and not len(rest[0]):
+                rest.popleft()
+
+    def _take_back(self, error: OSError) -> None:
+        """Cut off what a failing write left behind, then report it."""
+        try:
+            os.ftruncate(self._fd, self._size)
+        except OSError as second:
+            raise DiskError(f"cannot take back a failed write to {self.path}: {second}") from error
+        if error.errno in FULL:
+            raise DiskFullError(f"no space left for {self.path}") from error
+        raise DiskError(f"cannot write {self.path}: {error}") from error
+
+    def read(self, position: int, size: int) -> bytes:
+        try:
+            data = os.pread(self._fd, size, position)
+            if len(data) == size or position + len(data) >= self._size:
+                return data
+            pieces = [data]
+            got = len(data)
+            while got < size and data:
+                data = os.pread(self._fd, size - got, position + got)
+                pieces.append(data)
+                got += len(data)
+            return b"".join(pieces)
+        except OSError as error:
+            raise DiskError(f"cannot read {self.path}: {error}") from error
+
+    def write_at(self, position: int, data: bytes) -> None:
+        try:
+            if os.pwrite(self._fd, data, position) != len(data):
+                raise DiskFullError(f"no space left for {self.path}")
+        except OSError as error:
+            raise _translated(error, self.path) from error
+        self._size = max(self._size, position + len(data))
+
+    def size(self) -> int:
+        return self._size
+
+    def truncate(self, size: int) -> None:
+        try:
+            os.ftruncate(self._fd, size)
+        except OSError as error:
+            raise DiskError(f"cannot truncate {self.path}: {error}") from error
+        self._size = size
+
+    def sync(self) -> None:
+        try:
+            _sync_data(self._fd)
+        except OSError as error:
+            raise DiskError(f"cannot sync {self.path}: {error}") from error
+
+    def fileno(self) -> int:
+        return self._fd
+
+    def close(self) -> None:
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def __del__(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+
+
+class SystemDisk:
+    """The file system under one log directory."""
+
+    def __init__(self, root: str, post: Post) -> None:
+        os.makedirs(root, exist_ok=True)
+        self.root = root
+        self._post = post
+        # opened before any write: the kernel tells syncfs of write-back errors since its descriptor was opened
+        self._root_fd = os.open(root, os.O_RDONLY)
+        self._files: weakref.WeakSet[SystemFile] = weakref.WeakSet()
+        self._workers = _Workers()
+        self._syncfs: Callable[[int], None] | None = None
+
+    def open(self, path: str, *, create: bool = False) -> File:
+        try:
+            fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0), 0o644)
+        except IsADirectoryError:
+            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise _translated(error, path) from error
+        status = os.fstat(fd)
+        file = SystemFile(path, fd, 0 if stat.S_ISDIR(status.st_mode) else status.st_size)
+        self._files.add(file)
+        return file
+
+    def exists(self, path: str) -> bool:
+        return os.path.exists(path)
+
+    def file_size(self, path: str) -> int:
+        return os.stat(path).st_size
+
+    def listdir(self, path: str) -> list[str]:
+        try:
+            return sorted(os.listdir(path))
+        except FileNotFoundError:
+            return []
+
+    def mkdir(self, path: str) -> None:
+        try:
+            os.makedirs(path, exist_ok=True)
+        except OSError as error:
+            raise _translated(error, path) from error
+
+    def read_file(self, path: str) -> bytes:
+        with open(path, "rb", buffering=0) as source:
+            return source.read()
+
+    def write_file(self, path: str, data: bytes) -> None:
+        try:
+            with open(path, "wb", buffering=0) as target:
+                target.write(data)
+        except OSError as error:
+            raise _translated(error, path) from error
+
+    def replace_file(self, path: str, data: bytes) -> None:
+        temporary = path + ".tmp"
+        try:
+            with open(temporary, "wb", buffering=0) as target:
+                target.write(data)
+                _sync_data(target.fileno())
+            os.replace(temporary, path)
+        except OSError as error:
+            raise _translated(error, path) from error
+        self.sync_dir(os.path.dirname(path) or ".")
+
+    def rename(self, old: str, new: str) -> None:
+        try:
+            os.rename(old, new)
+        except OSError as error:
+            raise _translated(error, old) from error
+        below = old + os.sep
+        for file in list(self._files):
+            if file.path == old:
+                file.path = new
+            elif file.path.startswith(below):
+                file.path = new + file.path[len(old) :]
+
+    def remove(self, path: str) -> None:
+        try:
+            os.unlink(path)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise _translated(error, path) from error
+
+    def remove_tree(self, path: str) -> None:
+        import shutil
+
+        shutil.rmtree(path, ignore_errors=True)
+
+    def sync_dir(self, path: str) -> None:
+        try:
+            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+        except OSError as error:
+            raise DiskError(f"cannot sync directory {path}: {error}") from error
+
+    def sync_all(self) -> None:
+        """syncfs, or sync(2) where there is none."""
+        call = self._syncfs_call()
+        if call is None:
+            os.sync()
+            return
+        try:
+            call(self._root_fd)
+        except OSError as error:
+            raise DiskError(f"cannot sync the file system of {self.root}: {error}") from error
+
+    def free_bytes(self) -> int:
+        status = os.statvfs(self.root)
+        return status.f_bavail * status.f_frsize
+
+    def start_flush(self, files: list[File], done: Callable[[DiskError | None], None]) -> None:
+        if not files:
+            self._post(lambda: done(None))
+            return
+        syncs = [file.sync for file in files]
+        if len(files) >= SYNCFS_FROM and self._syncfs_call() is not None:
+            syncs = [self.sync_all]
+        flush_round = _Round(self._post, done, syncs)
+        for _ in range(min(THREADS_MAX, len(syncs))):
+            self._workers.submit(flush_round.run_next)
+
+    def start_job(self, job: Callable[[], None], done: Callable[[Exception | None], None]) -> None:
+        def run() -> None:
+            failure: Exception | None = None
+            try:
+                job()
+            except Exception as error:
+                failure = error
+            self._post(lambda: done(failure))
+
+        self._workers.submit(run)
+
+    def close(self) -> None:
+        """Let the threads finish what they were given, then give everything back."""
+        self._workers.close()
+        fd, self._root_fd = self._root_fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def _syncfs_call(self) -> Callable[[int], None] | None:
+        if self._syncfs is None and reports_syncfs_errors():
+            self._syncfs = _load_syncfs()
+        return self._syncfs
+
+
+class _Round:
+    """Several syncs shared out among threads; the last to finish reports, with the first failure."""
+
+    def __init__(self, post: Post, done: Callable[[DiskError | None], None], syncs: list[Callable[[], None]]) -> None:
+        self._post = post
+        self._done = done
+        self._syncs = syncs
+        self._lock = threading.Lock()
+        self._next = 0
+        self._left = len(syncs)
+        self._failure: DiskError | None = None
+
+    def run_next(self) -> None:
+        """What each thread does: take the next sync until none is left."""
+        while True:
+            with self._lock:
+                if self._next == len(self._syncs):
+                    return
+                sync = self._syncs[self._next]
+                self._next += 1
+            failure: DiskError | None = None
+            try:
+                sync()
+            except DiskError as error:
+                failure = error
+            except Exception as error:
+                failure = DiskError(f"flush failed: {error}")
+            with self._lock:
+                self._failure = self._failure or failure
+                self._left -= 1
+                last = self._left == 0
+            if last:
+                self._post(lambda: self._done(self._failure))
+                return
+
+
+class _Workers:
+    """A few daemon threads, started when first needed."""
+
+    def __init__(self) -> None:
+        self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        self._lock = threading.Lock()
+        self._unfinished = 0
+
+    def submit(self, job: Callable[[], None]) -> None:
+        """Queue a job that handles its own exceptions."""
+        with self._lock:
+            self._unfinished += 1
+            if len(self._threads) < min(self._unfinished, THREADS_MAX):
+                thread = threading.Thread(target=self._work, name=f"disk-{len(self._threads)}", daemon=True)
+                self._threads.append(thread)
+                thread.start()
+        self._jobs.put(job)
+
+    def _work(self) -> None:
+        while True:
+            job = self._jobs.get()
+            if job is None:
+                return
+            job()
+            with self._lock:
+                self._unfinished -= 1
+
+    def close(self) -> None:
+        for _ in self._threads:
+            self._jobs.put(None)
+        for thread in self._threads:
+            thread.join()
+        self._threads = []
+
+
+def reports_syncfs_errors() -> bool:
+    """Linux from 5.8 on: before that syncfs swallowed write-back errors, and an answer would be a lie."""
+    system = os.uname()
+    if system.sysname != "Linux":
+        return False
+    major, _, rest = system.release.partition(".")
+    minor = "".join(c for c in rest.partition(".")[0] if c.isdecimal())
+    return (int(major), int(minor or "0")) >= (5, 8)
+
+
+def _load_syncfs() -> Callable[[int], None] | None:
+    import ctypes
+
+    libc: Any = ctypes.CDLL(None, use_errno=True)
+    function: Any = getattr(libc, "syncfs", None)
+    if function is None:
+        return None
+
+    def syncfs(fd: int) -> None:
+        if function(fd) != 0:
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number))
+
+    return syncfs
+
+
+def _translated(error: OSError, path: str) -> DiskError:
+    if error.errno in FULL:
+        return DiskFullError(f"no space left for {path}")
+    return DiskError(f"{path}: {error}")
+
+
+def _write_vector(fd: int, chunks: Sequence[bytes | memoryview], position: int) -> int:
+    return os.pwritev(fd, chunks, position)
+
+
+def _sync_data(fd: int) -> None:
+    os.fdatasync(fd)
+
+
+if not hasattr(os, "fdatasync"):  # macOS: only F_FULLFSYNC reaches the platter
+    import fcntl
+
+    def _sync_data(fd: int) -> None:
+        fcntl.fcntl(fd, getattr(fcntl, "F_FULLFSYNC", 51))
