@@ -56,7 +56,9 @@ def main() -> None:
     print("|---" * (len(ways) + 1) + "|")
     try:
         for count in (1, 2, 4, 8, 16, 50, 200, 1000):
-            fds = [os.open(os.path.join(root, f"{count}-{i}"), os.O_CREAT | os.O_RDWR | os.O_APPEND) for i in range(count)]
+            fds = [
+                os.open(os.path.join(root, f"{count}-{i}"), os.O_CREAT | os.O_RDWR | os.O_APPEND) for i in range(count)
+            ]
             syncfs(fds[0])
             cells = []
             for _, sync in ways:

@@ -47,6 +47,8 @@ class LogConfig:
         self.compression_type = given.get("compression.type", "producer")
         self.codec = CODECS.get(self.compression_type, KEEP_CODEC)
         self.compression_level = compression_level(self.compression_type, given)
+        # whether a batch may have to be looked into or changed before it is stored
+        self.rewrites = self.log_append_time or self.compact or self.codec != KEEP_CODEC
         self.page_cache = given.get("tapelog.flush", "fsync") == "page-cache"
 
 

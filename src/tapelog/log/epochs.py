@@ -23,7 +23,7 @@ class LeaderEpochs:
 
     def entries(self) -> list[tuple[int, int]]:
         """(epoch, start offset), oldest first."""
-        return list(zip(self._epochs, self._starts))
+        return list(zip(self._epochs, self._starts, strict=True))
 
     def assign(self, epoch: int, start_offset: int) -> None:
         """From start_offset on, epoch writes. Epochs that got no record before it disappear."""

@@ -125,7 +125,7 @@ class OffsetIndex:
         if not self._offsets:
             return
         writer = BytesWriter()
-        for offset, position in zip(self._offsets, self._positions):
+        for offset, position in zip(self._offsets, self._positions, strict=True):
             write_i32_be(writer, offset - self.base_offset)
             write_i32_be(writer, position)
         self.stored.append(writer.getvalue())
@@ -224,7 +224,7 @@ class TimeIndex:
         if not self._offsets:
             return
         writer = BytesWriter()
-        for timestamp, offset in zip(self._timestamps, self._offsets):
+        for timestamp, offset in zip(self._timestamps, self._offsets, strict=True):
             write_i64_be(writer, timestamp)
             write_i32_be(writer, offset - self.base_offset)
         self.stored.append(writer.getvalue())

@@ -74,6 +74,9 @@ def load(
     loaded.start_offset = max(start_offset, bases[0])
     if loaded.start_offset > loaded.end_offset:
         _restart_at(disk, directory, loaded, loaded.start_offset)
+    for offset in snapshots[:-1]:
+        if offset not in bases and offset != loaded.checkpointed_end:
+            disk.remove(_snapshot(directory, offset))
     loaded.epochs.truncate_from_end(loaded.end_offset + 1)
     loaded.epochs.truncate_from_start(loaded.start_offset)
     return loaded
@@ -84,9 +87,7 @@ def snapshot_offsets(listing: list[str]) -> list[int]:
     return sorted(o for name in listing if (o := names.offset_of(name, names.SNAPSHOT)) is not None)
 
 
-def rebuild_producers(
-    disk: Disk, directory: str, segments: SegmentList, producers: ProducerState, end: int
-) -> None:
+def rebuild_producers(disk: Disk, directory: str, segments: SegmentList, producers: ProducerState, end: int) -> None:
     """The producers' state at end (the log's end), from the newest good snapshot and the batches behind it."""
     at = _restore_snapshot(disk, directory, snapshot_offsets(disk.listdir(directory)), producers, end)
     first = segments.items[0].base_offset
@@ -101,9 +102,7 @@ def _replay(segments: SegmentList, first: int, past: int, producers: ProducerSta
     producers.commit()
 
 
-def _load_small_files(
-    disk: Disk, directory: str, listing: list[str], loaded: Loaded, topic_id: bytes | None
-) -> None:
+def _load_small_files(disk: Disk, directory: str, listing: list[str], loaded: Loaded, topic_id: bytes | None) -> None:
     if names.LEADER_EPOCHS in listing:
         try:
             data = disk.read_file(f"{directory}/{names.LEADER_EPOCHS}")
@@ -202,9 +201,7 @@ def _drop(disk: Disk, directory: str, segments: SegmentList, number: int) -> Non
     segments.remove_from(number)
 
 
-def _restore_snapshot(
-    disk: Disk, directory: str, offsets: list[int], producers: ProducerState, limit: int
-) -> int:
+def _restore_snapshot(disk: Disk, directory: str, offsets: list[int], producers: ProducerState, limit: int) -> int:
     """Load the newest good snapshot at or below limit; returns its offset, 0 (and no producers) if there is none."""
     for offset in reversed(offsets):
         if offset > limit:

@@ -170,7 +170,9 @@ class Scan:
                 if leader_epoch > epochs.latest:
                     epochs.assign(leader_epoch, base)
             if base >= replay_from and read_i64_be(chunk, at + 43) >= 0:
-                self._note(file.read(position, length) if end > chunk_end else chunk, at, end > chunk_end, length, check)
+                self._note(
+                    file.read(position, length) if end > chunk_end else chunk, at, end > chunk_end, length, check
+                )
             expected = last + 1
             position = end
         self.position, self.next_offset = position, expected

@@ -66,7 +66,14 @@ def _invalid(message: str) -> KafkaError:
 
 
 def check_header(
-    buf: bytes, start: int, attributes: int, delta: int, max_timestamp: int, now_ms: int, config: LogConfig, client: bool
+    buf: bytes,
+    start: int,
+    attributes: int,
+    delta: int,
+    max_timestamp: int,
+    now_ms: int,
+    config: LogConfig,
+    client: bool,
 ) -> None:
     """Refuse a header that breaks a rule; called when something about it is unusual."""
     count = read_i32_be(buf, start + rb.RECORD_COUNT_AT)

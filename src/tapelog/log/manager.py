@@ -1,0 +1,288 @@
+"""A data directory: whose it is, which logs live in it, and the checkpoints that make starting quick and safe.
+
+The node core opens one `LogDirectory` per log.dirs entry and gets its logs from it. A checkpoint makes everything
+written durable, then records per log how far that is (the recovery point) together with what recovery needs to begin
+there; the node core starts one every few seconds and whenever `checkpoint_due` says so, which bounds what a restart
+after a crash has to read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from tapelog.base.ports import Clock, Disk, Entropy
+from tapelog.log import checkpoints as text
+from tapelog.log import names
+from tapelog.log.checkpoint_round import CheckpointRound
+from tapelog.log.checkpoints import CheckpointError, TopicPartition
+from tapelog.log.config import LogConfig
+from tapelog.log.log import Log
+
+# unchecked bytes, over all logs, after which a checkpoint should not wait for the next interval
+CHECKPOINT_BYTES: Final = 64 * 1024 * 1024
+
+
+class WrongDirectoryError(Exception):
+    """The directory belongs to another cluster or node; the message says which."""
+
+
+class NewLog:
+    """A partition to create."""
+
+    def __init__(self, topic: str, partition: int, topic_id: bytes | None, config: LogConfig) -> None:
+        self.topic = topic
+        self.partition = partition
+        self.topic_id = topic_id
+        self.config = config
+
+
+class LogDirectory:
+    """One open data directory. `logs` holds the open logs by (topic, partition)."""
+
+    def __init__(self, disk: Disk, path: str, clock: Clock, entropy: Entropy) -> None:
+        self.disk = disk
+        self.path = path
+        self.clock = clock
+        self.entropy = entropy
+        self.logs: dict[TopicPartition, Log] = {}
+        self.directory_id = b""
+        self.clean = False
+        self.previous_broker_epoch = -1
+        self.high_watermarks: dict[TopicPartition, int] = {}
+        self._recovery_points: dict[TopicPartition, int] = {}
+        self._start_offsets: dict[TopicPartition, int] = {}
+        self._round: CheckpointRound | None = None
+        self.closed = False
+
+    @staticmethod
+    def open(disk: Disk, path: str, *, clock: Clock, entropy: Entropy, cluster_id: str, node_id: int) -> LogDirectory:
+        """Take possession: create or check meta.properties, read the checkpoints, withdraw the clean-shutdown marker.
+
+        WrongDirectoryError if it belongs to another cluster or node. A damaged checkpoint counts as absent.
+        """
+        directory = LogDirectory(disk, path, clock, entropy)
+        disk.mkdir(path)
+        directory._own(cluster_id, node_id)
+        directory._recovery_points = directory._read_offsets(names.RECOVERY_POINTS)
+        directory._start_offsets = directory._read_offsets(names.START_OFFSETS)
+        directory.high_watermarks = directory._read_offsets(names.HIGH_WATERMARKS)
+        marker = f"{path}/{names.CLEAN_SHUTDOWN}"
+        if disk.exists(marker):
+            directory.clean = True
+            directory.previous_broker_epoch = text.parse_clean_shutdown(disk.read_file(marker))
+            disk.remove(marker)
+            disk.sync_dir(path)
+        directory._remove_deleted()
+        return directory
+
+    # --- logs --------------------------------------------------------------------------------------------------
+
+    def partitions(self) -> list[TopicPartition]:
+        """Every partition with a directory here, sorted by name; open or not. Not the cluster's metadata."""
+        found = []
+        for name in self.disk.listdir(self.path):
+            parsed = names.parse_partition_dir(name)
+            if parsed is not None and parsed[0] != names.CLUSTER_METADATA:
+                found.append(parsed)
+        return found
+
+    def topic_id_of(self, topic: str, partition: int) -> bytes | None:
+        """The topic id its directory was created for, without opening the log."""
+        path = f"{self._directory_of(topic, partition)}/{names.PARTITION_METADATA}"
+        try:
+            return text.parse_partition_metadata(self.disk.read_file(path))
+        except (FileNotFoundError, CheckpointError):
+            return None
+
+    def open_log(self, topic: str, partition: int, config: LogConfig, topic_id: bytes | None = None) -> Log:
+        """Open that partition's log (or create it: then make it durable with disk.sync_all). What was recovered is
+        durable when this returns."""
+        log = self._open(topic, partition, config, topic_id, True)
+        self.logs[topic, partition] = log
+        return log
+
+    def open_all(self, partitions: Iterable[TopicPartition], config_of: Callable[[str], LogConfig]) -> list[Log]:
+        """Open many logs with one sync for all of them."""
+        opened = []
+        for topic, partition in partitions:
+            log = self._open(topic, partition, config_of(topic), None, False)
+            self.logs[topic, partition] = log
+            opened.append(log)
+        if any(log.recovered_bytes for log in opened):
+            self.disk.sync_all()
+        return opened
+
+    def create_many(self, wanted: Iterable[NewLog]) -> list[Log]:
+        """Create (or open) these partitions and make them durable with one sync. Blocks for it."""
+        created = []
+        for new in wanted:
+            log = self._open(new.topic, new.partition, new.config, new.topic_id, False)
+            self.logs[new.topic, new.partition] = log
+            created.append(log)
+        if created:
+            self.disk.sync_all()
+        return created
+
+    def delete(self, topic: str, partition: int) -> None:
+        """Move the log aside, durably, and remove it in the background."""
+        log = self.logs.pop((topic, partition))
+        self.forget(topic, partition)
+        aside = log.delete(self.entropy.token(16))
+        self.disk.sync_dir(self.path)
+        disk = self.disk
+        disk.start_job(lambda: disk.remove_tree(aside), _ignore)
+
+    def forget(self, topic: str, partition: int) -> None:
+        """Drop what the checkpoints say of that partition (from the next ones on)."""
+        self._recovery_points.pop((topic, partition), None)
+        self._start_offsets.pop((topic, partition), None)
+        self.high_watermarks.pop((topic, partition), None)
+
+    def truncate(self, log: Log, offset: int) -> bool:
+        """Truncate a log safely: the recovery point on disk is lowered before anything is cut."""
+        if offset < log.checkpointed_end:
+            log.checkpointed_end = offset
+            self._write_offsets(names.RECOVERY_POINTS, self._current_recovery_points())
+        return log.truncate_to(offset)
+
+    # --- checkpoints -------------------------------------------------------------------------------------------
+
+    def checkpoint_due(self) -> bool:
+        """Whether so much was written since the last checkpoint that a crash now would make for a slow start."""
+        return self._round is None and sum(log.bytes_since_checkpoint for log in self.logs.values()) > CHECKPOINT_BYTES
+
+    def start_checkpoint(
+        self, high_watermarks: Mapping[TopicPartition, int], done: Callable[[Exception | None], None]
+    ) -> bool:
+        """Checkpoint in the background; False (and done is not called) if one is under way.
+
+        Logs with something queued are left for the next one. Afterwards everything captured is durable.
+        """
+        if self._round is not None:
+            return False
+        checkpoint = self._capture(high_watermarks)
+        self._round = checkpoint
+
+        def finished(failure: Exception | None) -> None:
+            self._round = None
+            if failure is None:
+                self._complete(checkpoint)
+            done(failure)
+
+        self.disk.start_job(checkpoint.run, finished)
+        return True
+
+    def write_checkpoints(self, high_watermarks: Mapping[TopicPartition, int] | None = None) -> None:
+        """The same, blocking: for shutdown, DeleteRecords and tests."""
+        checkpoint = self._capture(self.high_watermarks if high_watermarks is None else high_watermarks)
+        checkpoint.run()
+        self._complete(checkpoint)
+
+    def write_start_offsets(self) -> None:
+        """Only the start offsets, durably: before DeleteRecords is answered."""
+        self._write_offsets(names.START_OFFSETS, self._current_start_offsets())
+
+    def _capture(self, high_watermarks: Mapping[TopicPartition, int]) -> CheckpointRound:
+        checkpoint = CheckpointRound(self.disk, self.path)
+        for log in self.logs.values():
+            checkpoint.capture(log)
+        checkpoint.recovery_points = {**self._current_recovery_points(), **checkpoint.new_recovery_points()}
+        checkpoint.start_offsets = self._current_start_offsets()
+        checkpoint.high_watermarks = dict(high_watermarks)
+        return checkpoint
+
+    def _complete(self, checkpoint: CheckpointRound) -> None:
+        if not checkpoint.complete():  # truncated meanwhile: take the recovery point on disk back
+            self._write_offsets(names.RECOVERY_POINTS, self._current_recovery_points())
+        self.high_watermarks = checkpoint.high_watermarks
+
+    def _current_recovery_points(self) -> dict[TopicPartition, int]:
+        points = dict(self._recovery_points)
+        for key, log in self.logs.items():
+            points[key] = log.checkpointed_end
+        return points
+
+    def _current_start_offsets(self) -> dict[TopicPartition, int]:
+        """Only where a log starts later than its first segment, as Kafka does."""
+        offsets = {key: offset for key, offset in self._start_offsets.items() if key not in self.logs}
+        for key, log in self.logs.items():
+            if log.start_offset > log.segments.items[0].base_offset:
+                offsets[key] = log.start_offset
+        return offsets
+
+    def close(self, high_watermarks: Mapping[TopicPartition, int], broker_epoch: int) -> None:
+        """Close every log, write the checkpoints, and leave the clean-shutdown marker last of all."""
+        if self.closed:
+            return
+        self.closed = True
+        for log in self.logs.values():
+            log.write()
+        self.write_checkpoints(high_watermarks)
+        for log in self.logs.values():
+            log.close(sync=False)
+        self.disk.sync_all()
+        for log in self.logs.values():
+            log.checkpointed_end = log.durable_end = log.end_offset
+        self._write_offsets(names.RECOVERY_POINTS, self._current_recovery_points())
+        self._write_offsets(names.START_OFFSETS, self._current_start_offsets())
+        self._write_offsets(names.HIGH_WATERMARKS, high_watermarks)
+        self.disk.replace_file(f"{self.path}/{names.CLEAN_SHUTDOWN}", text.render_clean_shutdown(broker_epoch))
+
+    # --- files -------------------------------------------------------------------------------------------------
+
+    def _open(self, topic: str, partition: int, config: LogConfig, topic_id: bytes | None, sync: bool) -> Log:
+        key = (topic, partition)
+        return Log.open(
+            self.disk,
+            self._directory_of(topic, partition),
+            topic=topic,
+            partition=partition,
+            config=config,
+            clock=self.clock,
+            recovery_point=self._recovery_points.pop(key, 0),
+            start_offset=self._start_offsets.pop(key, 0),
+            clean=self.clean,
+            topic_id=topic_id,
+            sync=sync,
+        )
+
+    def _directory_of(self, topic: str, partition: int) -> str:
+        return f"{self.path}/{names.partition_dir(topic, partition)}"
+
+    def _own(self, cluster_id: str, node_id: int) -> None:
+        path = f"{self.path}/{names.META_PROPERTIES}"
+        if not self.disk.exists(path):
+            self.directory_id = self.entropy.token(16)
+            properties = text.render_meta_properties(
+                cluster_id=cluster_id, node_id=node_id, directory_id=self.directory_id
+            )
+            self.disk.replace_file(path, properties)
+            return
+        found = text.parse_meta_properties(self.disk.read_file(path))
+        for name, expected in (("cluster.id", cluster_id), ("node.id", str(node_id))):
+            if found.get(name) != expected:
+                raise WrongDirectoryError(f"{self.path} has {name}={found.get(name)}, expected {expected}")
+        try:
+            self.directory_id = text.uuid_bytes(found["directory.id"])
+        except (KeyError, ValueError):
+            raise WrongDirectoryError(f"{self.path}: meta.properties has no valid directory.id") from None
+
+    def _read_offsets(self, name: str) -> dict[TopicPartition, int]:
+        try:
+            return text.parse_offsets(self.disk.read_file(f"{self.path}/{name}"), name)
+        except (FileNotFoundError, CheckpointError):
+            return {}
+
+    def _write_offsets(self, name: str, offsets: Mapping[TopicPartition, int]) -> None:
+        self.disk.replace_file(f"{self.path}/{name}", text.render_offsets(offsets))
+
+    def _remove_deleted(self) -> None:
+        """Directories whose deletion a crash interrupted."""
+        for name in self.disk.listdir(self.path):
+            if name.endswith(names.DELETE_DIR):
+                self.disk.remove_tree(f"{self.path}/{name}")
+
+
+def _ignore(failure: Exception | None) -> None:
+    """What could not be removed is removed at the next start."""

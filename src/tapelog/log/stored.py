@@ -1,0 +1,254 @@
+"""The written part of a partition's log: reading it, making it durable, recording how far it is.
+
+Base class of `log.Log`, which adds appends. The node core uses both through Log.
+"""
+
+from __future__ import annotations
+
+from librt.strings import read_i64_be
+
+from tapelog.base.ports import Clock, Disk, File
+from tapelog.log import names, recovery, retention, timestamps
+from tapelog.log.checkpoints import render_epochs
+from tapelog.log.config import LogConfig
+from tapelog.log.epochs import LeaderEpochs
+from tapelog.log.producer_state import ProducerState
+from tapelog.log.segment import FileRegion, Segment, SegmentList
+from tapelog.log.snapshots import render_snapshot
+from tapelog.log.txn_index import AbortedTransaction
+from tapelog.wire.errors import ErrorCode, KafkaError
+
+
+class FlushTicket:
+    """Files to make durable, and up to which offset the log is durable once they are."""
+
+    def __init__(self, files: list[File], end: int, generation: int, directory: File | None) -> None:
+        self.files = files
+        self.end = end
+        self.generation = generation
+        self.directory = directory
+
+
+class StoredLog:
+    """Segments and what is known of them. Offsets: start <= durable <= written <= end (the last counts appends that
+    are only queued)."""
+
+    def __init__(
+        self,
+        disk: Disk,
+        directory: str,
+        topic: str,
+        partition: int,
+        config: LogConfig,
+        clock: Clock,
+        loaded: recovery.Loaded,
+    ) -> None:
+        self.disk = disk
+        self.directory = directory
+        self.topic = topic
+        self.partition = partition
+        self.topic_id = loaded.topic_id
+        self.config = config
+        self.clock = clock
+        self.segments: SegmentList = loaded.segments
+        self.producers: ProducerState = loaded.producers
+        self.leader_epoch_cache: LeaderEpochs = loaded.epochs
+        self.start_offset = loaded.start_offset
+        self.end_offset = loaded.end_offset
+        self.written_end = loaded.end_offset
+        self.durable_end = loaded.end_offset
+        self.recovered_bytes = loaded.scanned_bytes
+        self.bytes_since_checkpoint = 0
+        self.checkpointed_end = loaded.checkpointed_end
+        self.closed = False
+        self.active: Segment = self.segments.items[-1]
+        self.generation = 0
+        self.unflushed: list[Segment] = []
+        self.names_unflushed = loaded.created
+
+    # --- read --------------------------------------------------------------------------------------------------
+
+    def read(self, offset: int, max_bytes: int, upper: int, min_one: bool) -> FileRegion | None:
+        """Whole batches from the one that holds offset on, none that begins at or after upper; None if there are
+        none. At most max_bytes, except that min_one allows a first batch of any size. From one segment only."""
+        if offset < self.start_offset or offset > self.end_offset:
+            raise KafkaError(
+                ErrorCode.OFFSET_OUT_OF_RANGE,
+                f"Offset {offset} is not within [{self.start_offset}, {self.end_offset}]",
+            )
+        written = self.written_end
+        if upper > written:
+            upper = written
+        if offset >= upper:
+            return None
+        items = self.segments.items
+        number = len(items) - 1
+        if offset < items[number].base_offset:
+            number = max(0, self.segments.floor(offset))
+        while number < len(items):
+            segment = items[number]
+            if segment.base_offset >= upper:
+                return None
+            position = segment.position_of(offset)
+            if position < segment.size:
+                return self._region(segment, number, position, max_bytes, upper, min_one)
+            number += 1
+        return None
+
+    def _region(
+        self, segment: Segment, number: int, position: int, max_bytes: int, upper: int, min_one: bool
+    ) -> FileRegion | None:
+        """What of a segment may be read from position on."""
+        end, end_offset = segment.size, -1
+        items = self.segments.items
+        if number == len(items) - 1:
+            end_offset = self.written_end
+        elif upper >= items[number + 1].base_offset:
+            end_offset = items[number + 1].base_offset
+        if upper < end_offset or end_offset < 0:
+            end = segment.position_of(upper)
+            end_offset = upper
+        if end - position > max_bytes:
+            end = segment.boundary_before(position, position + max_bytes)
+            end_offset = -1
+            if end == position:
+                if not min_one:
+                    return None
+                end = segment.batch_end(position)
+        if end <= position:
+            return None
+        if end_offset >= 0:
+            segment.mark(end_offset, end)
+        elif end < segment.size:
+            segment.mark(int(read_i64_be(segment.file().read(end, 8), 0)), end)
+        return FileRegion(segment.file(), position, end - position)
+
+    def last_stable_offset(self, high_watermark: int) -> int:
+        """Below it every transaction is decided, and the decision committed."""
+        unstable = self.producers.first_unstable_offset(high_watermark)
+        return unstable if 0 <= unstable < high_watermark else high_watermark
+
+    def aborted_transactions(self, start: int, upper: int) -> list[AbortedTransaction]:
+        """Aborted transactions that have records in [start, upper)."""
+        found: list[AbortedTransaction] = []
+        for segment in self.segments.items[max(0, self.segments.floor(start)) :]:
+            part, complete = segment.txn_index.collect(start, upper)
+            found.extend(part)
+            if complete:
+                break
+        return found
+
+    def offset_for_timestamp(self, timestamp: int) -> tuple[int, int, int] | None:
+        """(timestamp, offset, leader epoch) of the first record at least as late; None if there is none."""
+        return timestamps.first_at_or_after(self.segments.items, timestamp, self.start_offset)
+
+    def max_timestamp_offset(self) -> tuple[int, int, int] | None:
+        """(timestamp, offset, leader epoch) of the first record with the greatest timestamp; None if empty."""
+        return timestamps.greatest(self.segments.items, self.start_offset)
+
+    def epoch_end_offset(self, epoch: int) -> tuple[int, int]:
+        """(largest epoch <= epoch, where it ended); (-1, -1) if unknown."""
+        return self.leader_epoch_cache.end_offset_for(epoch, self.written_end)
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of batches on disk."""
+        return self.segments.size_bytes()
+
+    def retention_plan(self, now_ms: int, high_watermark: int) -> list[Segment]:
+        """The oldest segments that retention or DeleteRecords has made superfluous. Changes nothing."""
+        return retention.plan(
+            self.segments.items, self.config, self.start_offset, self.written_end, now_ms, high_watermark
+        )
+
+    # --- flush -------------------------------------------------------------------------------------------------
+
+    def note_unflushed(self, segment: Segment) -> None:
+        if not self.unflushed or self.unflushed[-1] is not segment:
+            self.unflushed.append(segment)
+
+    def needs_flush(self) -> bool:
+        """Whether something written is not durable and no ticket covers it yet."""
+        return bool(self.unflushed) or self.names_unflushed
+
+    def begin_flush(self) -> FlushTicket:
+        """The files written to since the last ticket; hand them to disk.start_flush, then call end_flush."""
+        files: list[File] = []
+        for segment in self.unflushed:
+            files.append(segment.file())
+            if segment is not self.active:
+                files.extend(segment.index_files())
+        directory: File | None = None
+        if self.names_unflushed:
+            directory = self.disk.open(self.directory)
+            files.append(directory)
+        self.unflushed = []
+        self.names_unflushed = False
+        self.active.mark(self.written_end, self.active.size)
+        return FlushTicket(files, self.written_end, self.generation, directory)
+
+    def end_flush(self, ticket: FlushTicket) -> None:
+        """The ticket's files are durable: so is the log up to its end (unless it was truncated meanwhile)."""
+        if ticket.directory is not None:
+            ticket.directory.close()
+        if ticket.generation == self.generation and ticket.end > self.durable_end:
+            self.durable_end = ticket.end
+
+    def flush(self) -> None:
+        """Make everything written durable, here and now. Blocks: for start, shutdown and tests."""
+        ticket = self.begin_flush()
+        for file in ticket.files:
+            file.sync()
+        self.end_flush(ticket)
+
+    @property
+    def recovery_point(self) -> int:
+        """Everything below is durable."""
+        return self.durable_end
+
+    # --- checkpoint and end ------------------------------------------------------------------------------------
+
+    def begin_checkpoint(self) -> tuple[int, bytes, bytes | None]:
+        """What must be durable before `written_end` may become the recovery point on disk: (offset, producer
+        snapshot, leader epochs if they changed). Writes out the indexes. Nothing may be queued."""
+        assert self.written_end == self.end_offset
+        self.active.persist_indexes()
+        epochs = None
+        if self.leader_epoch_cache.dirty:
+            epochs = render_epochs(self.leader_epoch_cache.entries())
+            self.leader_epoch_cache.dirty = False
+        self.bytes_since_checkpoint = 0
+        return self.written_end, render_snapshot(self.producers), epochs
+
+    def end_checkpoint(self, offset: int) -> None:
+        """What begin_checkpoint gave is durable: the snapshot of the checkpoint before it is not needed any more."""
+        before = self.checkpointed_end
+        self.checkpointed_end = offset
+        self.durable_end = max(self.durable_end, offset)
+        number = self.segments.floor(before)
+        if before != offset and not (number >= 0 and self.segments.items[number].base_offset == before):
+            self.disk.remove(self.path_of(before, names.SNAPSHOT))
+
+    def expire_producers(self, now_ms: int) -> list[int]:
+        """Forget producers silent for producer.id.expiration.ms; returns their ids."""
+        return self.producers.expire(now_ms, self.config.producer_id_expiration_ms)
+
+    def path_of(self, offset: int, suffix: str) -> str:
+        """A file of this log named after an offset."""
+        return f"{self.directory}/{names.offset_name(offset, suffix)}"
+
+    def close_files(self) -> None:
+        """Give the descriptors back without writing anything."""
+        self.closed = True
+        for segment in self.segments.items:
+            segment.close()
+
+    def delete(self, token: bytes) -> str:
+        """Move the directory aside as `<topic>-<partition>.<token>-delete` and close; returns its new path.
+        The caller makes that durable (sync_dir of the parent) and removes the tree in the background."""
+        parent = self.directory.rpartition("/")[0]
+        aside = f"{parent}/{names.delete_dir(self.topic, self.partition, token)}"
+        self.disk.rename(self.directory, aside)
+        self.directory = aside
+        self.closed = True
+        return aside
