@@ -117,11 +117,19 @@ def run(name: str, command: list[str], env: dict[str, str] | None = None) -> Res
     except subprocess.TimeoutExpired:
         code, note = 1, f"no end after {LIMIT_S} s"
     finally:
-        for sign in (signal.SIGTERM, signal.SIGKILL):
-            if process.poll() is None:
-                os.killpg(process.pid, sign)
-                time.sleep(0.5)
+        end_group(process)
     return Result(name, code == 0, time.monotonic() - began, note or ("" if code == 0 else f"exit code {code}"))
+
+
+def end_group(process: subprocess.Popen[bytes]) -> None:
+    """Ask whatever is left of a command to end, then insist."""
+    for sign in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, sign)
+        except ProcessLookupError:
+            return
+        time.sleep(0.3)
+    process.wait()
 
 
 def run_suite(suite: Suite, way: str, marks: list[str]) -> Result:
