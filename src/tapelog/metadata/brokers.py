@@ -128,6 +128,22 @@ def unfence_broker(image: MetadataImage, broker_id: int, epoch: int) -> Outcome[
     return Outcome(records, None)
 
 
+def new_leader_epochs(image: MetadataImage, broker_id: int) -> Outcome[None]:
+    """After a stop that may have lost unflushed records: whatever the broker leads gets a new leader epoch.
+
+    Records written from now on are then told apart from lost ones that had the same offsets.
+    """
+    return Outcome(
+        [
+            PartitionChangeRecord(partition_id=index, topic_id=topic.id, leader=broker_id)
+            for topic in image.topics.values()
+            for index, partition in enumerate(topic.partitions)
+            if partition.leader == broker_id
+        ],
+        None,
+    )
+
+
 def fence_broker(image: MetadataImage, broker_id: int, epoch: int) -> Outcome[None]:
     """The broker is gone: others lead what it led, or nobody does until it returns."""
     _registered(image, broker_id, epoch)

@@ -293,18 +293,19 @@ class MetadataImage:
         return [self.brokers[id] for id in sorted(self.brokers) if not self.brokers[id].fenced]
 
     def same_state(self, other: MetadataImage) -> bool:
-        """Whether both say the same about the cluster, whatever log position they were read at."""
+        """Whether both say the same about the cluster, whatever log position and leader they were read at."""
         return all(
             getattr(self, name) == getattr(other, name)
             for name in MetadataImage.__slots__
-            if name not in ("offset", "epoch", "timestamp_ms")
+            if name not in ("controller_id", "offset", "epoch", "timestamp_ms")
         )
 
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, MetadataImage)
             and self.same_state(other)
-            and (self.offset, self.epoch, self.timestamp_ms) == (other.offset, other.epoch, other.timestamp_ms)
+            and (self.controller_id, self.offset, self.epoch, self.timestamp_ms)
+            == (other.controller_id, other.offset, other.epoch, other.timestamp_ms)
         )
 
     def __hash__(self) -> int:
