@@ -15,7 +15,7 @@ from typing import Final, Generic, TypeVar
 
 from tapelog.base.timers import Timers
 from tapelog.coordinators.loading import Loading
-from tapelog.coordinators.outcome import CoordinatorLog, Machine, Outcome, ShardContext
+from tapelog.coordinators.outcome import CoordinatorLog, Machine, Outcome, ShardContext, edge_code
 from tapelog.coordinators.rewrite import REWRITE_BYTES_MIN, Rewrite
 from tapelog.coordinators.shard import Shard
 from tapelog.wire.errors import ErrorCode, KafkaError
@@ -99,7 +99,7 @@ class Runtime(Generic[M]):
         shard = self._shards.get(partition)
         if shard is not None:
             self._dirty.pop(partition, None)
-            shard.take_back(end_offset, code)
+            shard.take_back(end_offset, edge_code(code))
             self._rewrites.pop(partition, None)
             self._drain()
 
