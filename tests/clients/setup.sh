@@ -1,0 +1,44 @@
+#!/bin/sh
+# setup.sh [go] [node] [java]   Bring what the client tests of these kinds need; all kinds when none is named.
+# Idempotent; quick when there is nothing to do. Results: .tools/clients/go-checks, .tools/clients/java (classes), tests/clients/node/node_modules.
+# Java needs the jars of Apache Kafka's tools in TAPELOG_KAFKA_LIB (default .tools/kafka/lib); absent ones are fetched with Maven.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+tools="$root/.tools"
+out="$tools/clients"
+jars=${TAPELOG_KAFKA_LIB:-$tools/kafka/lib}
+mkdir -p "$out"
+exec 9>"$out/lock"
+if command -v flock >/dev/null; then flock 9; fi # two test workers may ask at once
+
+newer() { # newer TARGET SOURCE...: whether the target exists and no source is younger
+    target=$1
+    shift
+    [ -e "$target" ] && [ -z "$(find "$@" -newer "$target" 2>/dev/null | head -n 1)" ]
+}
+
+setup_go() {
+    newer "$out/go-checks" "$here/go" && return 0
+    (cd "$here/go" && go build -o "$out/go-checks.new" . && mv "$out/go-checks.new" "$out/go-checks")
+}
+
+setup_node() {
+    newer "$out/node-ready" "$here/node/package.json" "$here/node/package-lock.json" && [ -d "$here/node/node_modules/kafkajs" ] && return 0
+    (cd "$here/node" && npm ci --silent --no-audit --no-fund)
+    touch "$out/node-ready"
+}
+
+setup_java() {
+    if ! ls "$jars"/kafka-tools-*.jar >/dev/null 2>&1; then
+        mkdir -p "$jars"
+        mvn -q -B -f "$here/java/pom.xml" dependency:copy-dependencies "-DoutputDirectory=$jars"
+    fi
+    newer "$out/java/ready" "$here/java" && return 0
+    mkdir -p "$out/java"
+    javac -nowarn -cp "$jars/*" -d "$out/java" "$here"/java/*.java
+    touch "$out/java/ready"
+}
+
+[ $# -gt 0 ] || set -- go node java
+for kind in "$@"; do "setup_$kind"; done
