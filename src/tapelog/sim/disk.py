@@ -1,0 +1,305 @@
+"""A disk in memory that fails the way disks do, from a seed.
+
+Writes are visible at once and durable after a sync, exactly as the port promises and not a bit more: a power cut drops
+or tears what was not synced, and creations, renames and removals vanish unless their directory was synced. It can be
+full, slow, or refuse to sync. Flush rounds and jobs finish by virtual time. Tests and the cluster simulation use it in
+place of `node.system.SystemDisk`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tapelog.base.ports import DiskError, DiskFullError, File
+from tapelog.base.timers import Timers
+from tapelog.sim.entropy import SimEntropy
+from tapelog.sim.nodes import DirNode, FileNode
+
+
+class SimFile:
+    """An open file, or an open directory that can only be synced."""
+
+    def __init__(self, disk: SimDisk, path: str, node: FileNode | DirNode) -> None:
+        self._disk = disk
+        self._node = node
+        self.path = path
+        self.closed = False
+
+    def write(self, chunks: Sequence[bytes | memoryview]) -> None:
+        node = self.file_node()
+        data = b"".join(chunks)
+        self._disk.account(self.path, len(data), f"write {self.path} {len(node.contents)} {len(data)}")
+        node.change((len(node.contents), data))
+
+    def read(self, position: int, size: int) -> bytes:
+        return bytes(self.file_node().contents[position : position + size])
+
+    def write_at(self, position: int, data: bytes) -> None:
+        node = self.file_node()
+        grown = max(0, position + len(data) - len(node.contents))
+        self._disk.account(self.path, grown, f"write {self.path} {position} {len(data)}")
+        node.change((position, data))
+
+    def size(self) -> int:
+        return len(self._node.contents) if isinstance(self._node, FileNode) else 0
+
+    def truncate(self, size: int) -> None:
+        node = self.file_node()
+        self._disk.account(self.path, size - len(node.contents), f"truncate {self.path} {size}")
+        node.change((size, None))
+
+    def sync(self) -> None:
+        self._disk.before_sync(self.path)
+        if not self._disk.skips_syncs:
+            self._node.sync()
+
+    def fileno(self) -> int:
+        return -1
+
+    def close(self) -> None:
+        self.closed = True
+
+    def file_node(self) -> FileNode:
+        """The node, if it is a file and the disk lives."""
+        self._disk.check_alive()
+        assert isinstance(self._node, FileNode), f"{self.path} is a directory"
+        return self._node
+
+    def mark(self) -> Callable[[], None]:
+        """A call that makes durable what has been written up to now."""
+        node = self._node
+        if isinstance(node, DirNode):
+            return node.sync
+        target = node.synced + len(node.pending)
+        return lambda: node.sync(max(0, target - node.synced))
+
+
+class SimDisk:
+    """See the module. Faults are set by attribute; `crash` gives the disk that is found after a power cut."""
+
+    def __init__(self, entropy: SimEntropy, timers: Timers | None = None) -> None:
+        self.entropy = entropy
+        self.timers = timers
+        self.root = DirNode()
+        self.capacity_bytes: int | None = None
+        self.flush_ms_max = 5
+        self.syncs_until_failure: int | None = None
+        self.skips_syncs = False  # a planted bug: claims to have synced
+        self.trace: list[str] = []
+        self._used = 0
+        self._alive = True
+        self._open: list[SimFile] = []
+
+    # --- faults ------------------------------------------------------------------------------------------------
+
+    def crash(self, timers: Timers | None = None) -> SimDisk:
+        """Power cut: this disk is gone; returns what survives. Flushes under way never finish."""
+        self._alive = False
+        found = SimDisk(self.entropy, timers)
+        found.capacity_bytes, found.flush_ms_max = self.capacity_bytes, self.flush_ms_max
+        found.skips_syncs = self.skips_syncs
+        found.root = self.root.after_power_cut(self.entropy, {})
+        found._used = sum(len(node.contents) for node in found.root.walk() if isinstance(node, FileNode))
+        found.trace = [*self.trace, "power cut"]
+        return found
+
+    def kill(self, timers: Timers | None = None) -> SimDisk:
+        """The process died, the machine did not: everything written is still there."""
+        self._alive = False
+        found = SimDisk(self.entropy, timers)
+        found.capacity_bytes, found.flush_ms_max = self.capacity_bytes, self.flush_ms_max
+        found.skips_syncs = self.skips_syncs
+        found.root, found._used = self.root, self._used
+        found.trace = [*self.trace, "kill"]
+        return found
+
+    def check_alive(self) -> None:
+        """A machine that is off must not be used."""
+        assert self._alive, "used after a crash"
+
+    def account(self, path: str, grown: int, event: str) -> None:
+        """Count bytes; DiskFullError if there is no room for them."""
+        self.check_alive()
+        self.trace.append(event)
+        if self.capacity_bytes is not None and grown > 0 and self._used + grown > self.capacity_bytes:
+            raise DiskFullError(f"no space left for {path}")
+        self._used += grown
+
+    def before_sync(self, what: str) -> None:
+        """Fail if the time has come to fail."""
+        self.check_alive()
+        self.trace.append(f"sync {what}")
+        if self.syncs_until_failure is not None:
+            if self.syncs_until_failure <= 0:
+                raise DiskError(f"cannot sync {what}")
+            self.syncs_until_failure -= 1
+
+    # --- the port ----------------------------------------------------------------------------------------------
+
+    def open(self, path: str, *, create: bool = False) -> File:
+        self.check_alive()
+        parent, name = self._parent(path)
+        node = parent.names.get(name)
+        if node is None:
+            if not create:
+                raise FileNotFoundError(path)
+            self.account(path, 0, f"create {path}")
+            node = FileNode()
+            parent.change((name, node))
+        file = SimFile(self, path, node)
+        self._open = [other for other in self._open if not other.closed]
+        self._open.append(file)
+        return file
+
+    def exists(self, path: str) -> bool:
+        self.check_alive()
+        return self._find(path) is not None
+
+    def file_size(self, path: str) -> int:
+        return len(self._file(path).contents)
+
+    def listdir(self, path: str) -> list[str]:
+        self.check_alive()
+        node = self._find(path)
+        return sorted(node.names) if isinstance(node, DirNode) else []
+
+    def mkdir(self, path: str) -> None:
+        self.check_alive()
+        node = self.root
+        for part in _parts(path):
+            below = node.names.get(part)
+            if below is None:
+                below = DirNode()
+                node.change((part, below))
+            assert isinstance(below, DirNode), f"{path}: {part} is a file"
+            node = below
+
+    def read_file(self, path: str) -> bytes:
+        return bytes(self._file(path).contents)
+
+    def write_file(self, path: str, data: bytes) -> None:
+        file = self.open(path, create=True)
+        file.truncate(0)
+        file.write([data])
+
+    def replace_file(self, path: str, data: bytes) -> None:
+        temporary = path + ".tmp"
+        self.write_file(temporary, data)
+        self.open(temporary).sync()
+        self.rename(temporary, path)
+        self.sync_dir(path.rpartition("/")[0])
+
+    def rename(self, old: str, new: str) -> None:
+        self.check_alive()
+        self.trace.append(f"rename {old} {new}")
+        parent, name = self._parent(old)
+        target, new_name = self._parent(new)
+        assert parent is target, "renames stay within a directory"
+        parent.change((name, None), (new_name, parent.names[name]))
+        for file in self._open:
+            if file.path == old or file.path.startswith(old + "/"):
+                file.path = new + file.path[len(old) :]
+
+    def remove(self, path: str) -> None:
+        self.check_alive()
+        node = self._find(path)
+        if node is None:
+            return
+        assert isinstance(node, FileNode), f"{path} is a directory"
+        self.account(path, -len(node.contents), f"remove {path}")
+        parent, name = self._parent(path)
+        parent.change((name, None))
+
+    def remove_tree(self, path: str) -> None:
+        self.check_alive()
+        node = self._find(path)
+        if isinstance(node, DirNode):
+            size = sum(len(below.contents) for below in node.walk() if isinstance(below, FileNode))
+            self.account(path, -size, f"remove {path}")
+            parent, name = self._parent(path)
+            parent.change((name, None))
+
+    def sync_dir(self, path: str) -> None:
+        self.before_sync(path)
+        node = self._find(path)
+        assert isinstance(node, DirNode), f"{path} is not a directory"
+        if not self.skips_syncs:
+            node.sync()
+
+    def sync_all(self) -> None:
+        self.before_sync("all")
+        if not self.skips_syncs:
+            for node in self.root.walk():
+                node.sync()
+
+    def free_bytes(self) -> int:
+        return (1 << 40 if self.capacity_bytes is None else self.capacity_bytes) - self._used
+
+    def start_flush(self, files: list[File], done: Callable[[DiskError | None], None]) -> None:
+        finishers = []
+        for file in files:
+            assert isinstance(file, SimFile)
+            finishers.append(file.mark())
+
+        def finish() -> None:
+            if not self._alive:
+                return
+            try:
+                self.before_sync(f"{len(files)} files")
+            except DiskError as error:
+                done(error)
+                return
+            if not self.skips_syncs:
+                for finisher in finishers:
+                    finisher()
+            done(None)
+
+        self._later(finish)
+
+    def start_job(self, job: Callable[[], None], done: Callable[[Exception | None], None]) -> None:
+        def run() -> None:
+            if not self._alive:
+                return
+            failure: Exception | None = None
+            try:
+                job()
+            except Exception as error:
+                failure = error
+            done(failure)
+
+        self._later(run)
+
+    def _later(self, action: Callable[[], None]) -> None:
+        """After a while of virtual time; at once where nobody drives any."""
+        if self.timers is None:
+            action()
+        else:
+            self.timers.after(self.entropy.below(self.flush_ms_max + 1), action)
+
+    # --- paths -------------------------------------------------------------------------------------------------
+
+    def _find(self, path: str) -> FileNode | DirNode | None:
+        node: FileNode | DirNode | None = self.root
+        for part in _parts(path):
+            if not isinstance(node, DirNode):
+                return None
+            node = node.names.get(part)
+        return node
+
+    def _file(self, path: str) -> FileNode:
+        self.check_alive()
+        node = self._find(path)
+        if not isinstance(node, FileNode):
+            raise FileNotFoundError(path)
+        return node
+
+    def _parent(self, path: str) -> tuple[DirNode, str]:
+        parts = _parts(path)
+        node = self._find("/".join(parts[:-1]))
+        if not isinstance(node, DirNode):
+            raise FileNotFoundError(path)
+        return node, parts[-1]
+
+
+def _parts(path: str) -> list[str]:
+    return [part for part in path.split("/") if part]
