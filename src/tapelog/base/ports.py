@@ -143,7 +143,13 @@ class Disk(Protocol):
         """Make everything on this file system durable (syncfs). Blocks."""
         ...
 
-    def free_bytes(self) -> int: ...
+    def free_bytes(self) -> int:
+        """Room left for us on this file system."""
+        ...
+
+    def total_bytes(self) -> int:
+        """The size of this file system."""
+        ...
 
     def start_flush(self, files: list[File], done: Callable[[DiskError | None], None]) -> None:
         """A flush round: make all these files durable in the background, then call done on the caller's loop.

@@ -54,3 +54,25 @@ class InternalTopicLog:
         if found is None or found.closed or found.offline:
             raise KafkaError(ErrorCode.NOT_COORDINATOR, f"{self.topic}-{index} is not led here")
         return found
+
+
+class ImageTopics:
+    """Implements `coordinators.topics.TopicLookup` on the published image."""
+
+    def __init__(self, node: NodeApi) -> None:
+        self.node = node
+
+    def id_of(self, name: str) -> bytes | None:
+        """The topic's id."""
+        topic = self.node.image.topics.get(name)
+        return topic.id if topic is not None else None
+
+    def name_of(self, topic_id: bytes) -> str | None:
+        """The topic's name."""
+        topic = self.node.image.topics_by_id.get(topic_id)
+        return topic.name if topic is not None else None
+
+    def partition_count(self, name: str) -> int:
+        """How many partitions it has."""
+        topic = self.node.image.topics.get(name)
+        return len(topic.partitions) if topic is not None else 0

@@ -270,6 +270,10 @@ class SystemDisk:
         status = os.statvfs(self.root)
         return status.f_bavail * status.f_frsize
 
+    def total_bytes(self) -> int:
+        status = os.statvfs(self.root)
+        return status.f_blocks * status.f_frsize
+
     def start_flush(self, files: list[File], done: Callable[[DiskError | None], None]) -> None:
         if not files:
             self._post(lambda: done(None))

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
-from tapelog.log.log import Appended, FlushTicket, Log
+from tapelog.log.log import CLIENT, COORDINATOR, Appended, FlushTicket, Log
 from tapelog.replication.hub import Hub
 from tapelog.replication.waiting import AppendWaiter, FetchWaiter
 from tapelog.wire.errors import ErrorCode
 
-ORIGIN_CLIENT: Final = 0
-ORIGIN_COORDINATOR: Final = 1
+ORIGIN_CLIENT: Final = CLIENT
+ORIGIN_COORDINATOR: Final = COORDINATOR
 _STORAGE_ERROR: Final = int(ErrorCode.KAFKA_STORAGE_ERROR)
 _NOT_LEADER: Final = int(ErrorCode.NOT_LEADER_OR_FOLLOWER)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tapelog.wire.errors import KafkaError
 from tapelog.wire.message import Message
 from tapelog.wire.primitives import Region, Writer
 
@@ -41,6 +42,13 @@ class Call:
         self.chunks = writer.finish()
         self.done = True
         self.connection.answered()
+
+    def outcome(self, response: Message | KafkaError) -> None:
+        """Answer with a message, or refuse with an error that the API's response may be able to carry."""
+        if isinstance(response, KafkaError):
+            self.connection.dispatcher.reply_error(self, response)
+        else:
+            self.reply(response)
 
     def reply_nothing(self) -> None:
         """A request that has no response (Produce with acks=0)."""

@@ -65,10 +65,10 @@ class Dispatcher:
         try:
             route.handle(self.node, call, request)
         except KafkaError as error:
-            self._reply_error(call, route, int(error.code), error.message)
+            self.reply_error(call, error)
         except Exception:
             log.exception("%s v%d from %s failed", route.name, version, connection.peer_host)
-            self._reply_error(call, route, int(ErrorCode.UNKNOWN_SERVER_ERROR), "")
+            self.reply_error(call, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, ""))
 
     def connection_closed(self, connection: Connection) -> None:
         """Called by a connection that closed itself: the transport must drop its socket."""
@@ -95,9 +95,12 @@ class Dispatcher:
         connection.calls.append(call)
         call.reply(unsupported_version_response())
 
-    def _reply_error(self, call: Call, route: Route, code: int, message: str) -> None:
-        response = route.error_response(code, message)
+    def reply_error(self, call: Call, error: KafkaError) -> None:
+        """Answer with the error where this API's response can carry one; close the connection where it cannot."""
+        route = self._routes[call.api_key]
+        assert route is not None
+        response = route.error_response(int(error.code), error.message)
         if response is None:
-            call.refuse(f"{route.name} failed with {ErrorCode(code).name} {message}")
+            call.refuse(f"{route.name} failed with {error.code.name} {error.message}")
         else:
             call.reply(response)

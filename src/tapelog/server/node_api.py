@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
+from tapelog.base.config import BrokerSettings
 from tapelog.base.ports import Clock
 from tapelog.base.timers import Timers
 from tapelog.replication.hub import Hub
@@ -12,9 +13,13 @@ from tapelog.wire.errors import KafkaError
 
 if TYPE_CHECKING:
     from tapelog.coordinators.groups import GroupCoordinator
+    from tapelog.metadata.controller import Controller
     from tapelog.metadata.image import MetadataImage
+    from tapelog.metadata.outcome import Outcome
     from tapelog.replication.partition import Partition
     from tapelog.server.fetch_sessions import FetchSessions
+
+R = TypeVar("R")
 
 
 class TopicState:
@@ -52,19 +57,31 @@ class NodeApi:
         """The incremental fetch sessions of this node."""
         raise NotImplementedError
 
-    def setting(self, name: str) -> str:
-        """The effective broker setting of a Kafka name: dynamic, static, or Kafka's default."""
+    @property
+    def settings(self) -> BrokerSettings:
+        """What the operator set when this node was started."""
         raise NotImplementedError
 
     def setting_int(self, name: str) -> int:
-        """The same, as a whole number."""
-        return int(self.setting(name))
+        """The effective broker setting of a Kafka name (dynamic, static or default), as a whole number."""
+        raise NotImplementedError
 
     def setting_bool(self, name: str) -> bool:
         """The same, as a truth value."""
-        return self.setting(name).lower() == "true"
+        raise NotImplementedError
 
-    def change_metadata(self, operation: Callable[[], Any], done: Callable[[Any], None]) -> None:
+    def metadata_offsets(self) -> tuple[int, int]:
+        """High watermark and end of the metadata log."""
+        raise NotImplementedError
+
+    @property
+    def controller(self) -> Controller:
+        """Proposes metadata changes, for `change_metadata`."""
+        raise NotImplementedError
+
+    def change_metadata(
+        self, operation: Callable[[MetadataImage], Outcome[R]], done: Callable[[R | KafkaError], None]
+    ) -> None:
         """Run a controller operation; done gets its response once the records are committed and applied here.
 
         done gets a KafkaError instead when they could not be committed.

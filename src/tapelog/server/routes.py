@@ -90,7 +90,7 @@ _TABLE: Final = (
     Route(29, "DescribeAcls", (1, 3), 2, "described:describe_acls"),
     Route(32, "DescribeConfigs", (1, 4), 4, "configs:describe_configs"),
     Route(33, "AlterConfigs", (0, 2), 2, "configs:alter_configs"),
-    Route(35, "DescribeLogDirs", (1, 4), 2, "describe_log_dirs"),
+    Route(35, "DescribeLogDirs", (1, 5), 2, "describe_log_dirs"),
     Route(37, "CreatePartitions", (0, 3), 2, "topics:create_partitions"),
     Route(42, "DeleteGroups", (0, 2), 2, "groups:delete_groups"),
     Route(44, "IncrementalAlterConfigs", (0, 1), 1, "configs:incremental_alter_configs"),

@@ -1,4 +1,4 @@
-"""DescribeLogDirs, versions 1 to 4: the log directory, what lies in it and how much room there is."""
+"""DescribeLogDirs, versions 1 to 5: the log directory, what lies in it and how much room there is."""
 
 from __future__ import annotations
 

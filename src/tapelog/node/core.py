@@ -1,0 +1,262 @@
+"""The node without its shell: what happens when bytes arrive, time passes, or a disk has finished.
+
+Owns the connections, the partitions this node leads, the flush rounds, the metadata and the coordinators, and the order in
+which things happen at the end of a wake-up (`settle`). Plain synchronous Python over the ports: the simulator runs exactly this.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
+
+from tapelog.base.config import BrokerSettings
+from tapelog.base.node_config import NodeConfig
+from tapelog.base.ports import Clock, Disk, DiskError, DiskFullError, Entropy
+from tapelog.base.timers import Timers
+from tapelog.coordinators.groups import GroupCoordinator
+from tapelog.log.manager import LogDirectory
+from tapelog.metadata.controller import Controller
+from tapelog.metadata.delta import ImageDelta
+from tapelog.metadata.image import Endpoint, MetadataImage
+from tapelog.metadata.outcome import Outcome
+from tapelog.node.coordinator_log import ImageTopics, InternalTopicLog
+from tapelog.node.housekeeping import Housekeeping
+from tapelog.node.metadata import NodeMetadata
+from tapelog.node.partitions import CLUSTER_METADATA, Partitions
+from tapelog.node.rounds import FlushRounds
+from tapelog.replication.partition import Partition
+from tapelog.server.connection import Connection
+from tapelog.server.dispatch import Dispatcher
+from tapelog.server.fetch_sessions import FetchSessions
+from tapelog.server.node_api import NodeApi
+from tapelog.wire.errors import ErrorCode, KafkaError
+from tapelog.wire.messages.create_topics_response import CreateTopicsResponse
+
+log = logging.getLogger("tapelog.node")
+
+R = TypeVar("R")
+
+OFFSETS_TOPIC: Final = "__consumer_offsets"
+SETTLE_ROUNDS_MAX: Final = 1000
+
+
+class NodeCore(NodeApi):
+    """One broker (and, with a quorum of one, its controller)."""
+
+    def __init__(self, config: NodeConfig, clock: Clock, entropy: Entropy, disk: Disk, timers: Timers) -> None:
+        super().__init__(clock, timers)
+        self.config = config
+        self.entropy = entropy
+        self.disk = disk
+        self.node_id = config.node_id
+        self.dispatcher = Dispatcher(self)
+        self.rounds = FlushRounds(self.hub, disk, self.storage_broke)
+        self.failure: DiskError | None = None
+        self.halt: Callable[[DiskError], None] = _ignore
+        """What the shell does when the log directory fails: with one directory, the node stops."""
+        self.directory: LogDirectory
+        self.partitions: Partitions
+        self.metadata = NodeMetadata(self)
+        self.housekeeping = Housekeeping(self)
+        self._groups: GroupCoordinator
+        self._sessions: FetchSessions
+        self._connections = 0
+
+    def boot(self) -> None:
+        """Open everything on disk and replay it; afterwards `register` makes the node known."""
+        config = self.config
+        self.directory = LogDirectory.open(
+            self.disk,
+            config.log_dirs[0],
+            clock=self.clock,
+            entropy=self.entropy,
+            cluster_id=config.cluster_id,
+            node_id=config.node_id,
+        )
+        self.partitions = Partitions(self, self.directory)
+        self.metadata.boot(self.partitions.open_metadata(), f"{config.log_dirs[0]}/{CLUSTER_METADATA}-0")
+        self._sessions = FetchSessions(
+            self.clock, self.entropy, self.setting_int("max.incremental.fetch.session.cache.slots")
+        )
+        self._groups = GroupCoordinator(
+            InternalTopicLog(self, OFFSETS_TOPIC), self.timers, self.entropy, ImageTopics(self), self.settings.static
+        )
+        self.partitions.open_all()
+        self._elect_coordinators()
+        self.settle()
+
+    def register(self, endpoints: Sequence[Endpoint], controller: Endpoint) -> None:
+        """Tell the cluster (now: ourselves) where this broker listens."""
+        self.metadata.register(endpoints, controller, self.directory.directory_id, self.config.settings.get("broker.rack"))
+        self.settle()
+
+    def connect(self, peer_host: str, listener: str) -> Connection:
+        """A client connected."""
+        self._connections += 1
+        limit = self.setting_int("socket.request.max.bytes")
+        return Connection(self.dispatcher, self._connections, peer_host, listener, limit)
+
+    def settle(self) -> None:
+        """End of a wake-up: write what was appended, move what became visible, start a flush round."""
+        hub = self.hub
+        for _ in range(SETTLE_ROUNDS_MAX):
+            self._groups.runtime.flush()
+            if hub.dirty:
+                dirty, hub.dirty = hub.dirty, []
+                for partition in dirty:
+                    self._write(partition)
+            if hub.advanced:
+                advanced, hub.advanced = hub.advanced, []
+                for partition in advanced:
+                    self._advanced(partition)
+            if hub.ripe:
+                ripe, hub.ripe = hub.ripe, []
+                for waiter in ripe:
+                    waiter.retry()
+            if not (hub.dirty or hub.advanced or hub.ripe):
+                break
+        self.rounds.start()
+
+    def shutdown(self) -> None:
+        """Close everything cleanly: the next start reads no more than checkpoints."""
+        self.housekeeping.stop()
+        self.settle()
+        if self.failure is None:
+            self.directory.close(self.partitions.high_watermarks(), self.metadata.broker_epoch)
+
+    # -- what the metadata tells
+
+    def follow(self, delta: ImageDelta) -> None:
+        """A new image was published: partitions, settings and groups follow it before anybody is answered."""
+        if delta.deleted_topics:
+            self.partitions.remove(delta.deleted_topics)
+        if delta.changed_topics:
+            self.partitions.create(delta.changed_topics)
+            if any(topic.name == OFFSETS_TOPIC for topic in delta.changed_topics):
+                self._elect_coordinators()
+        if delta.changed_configs:
+            self.partitions.configure(delta.changed_configs)
+        if delta.deleted_topics:
+            self._groups.on_topics_deleted([topic.name for topic in delta.deleted_topics])
+
+    def storage_broke(self, error: DiskError) -> None:
+        """A disk failed in a way that leaves its contents in doubt: nothing more is acknowledged from it."""
+        if self.failure is not None:
+            return
+        self.failure = error
+        log.error("the log directory %s is offline: %s", self.config.log_dirs[0], error)
+        for partition in self.partitions.all():
+            partition.offline = True
+            partition.fail_parked_above(-1, int(ErrorCode.KAFKA_STORAGE_ERROR))
+            partition.wake_fetches()
+        self.halt(error)
+
+    # -- NodeApi
+
+    @property
+    def image(self) -> MetadataImage:
+        return self.metadata.image
+
+    @property
+    def controller(self) -> Controller:
+        return self.metadata.controller
+
+    @property
+    def groups(self) -> GroupCoordinator:
+        return self._groups
+
+    @property
+    def fetch_sessions(self) -> FetchSessions:
+        return self._sessions
+
+    @property
+    def settings(self) -> BrokerSettings:
+        return self.metadata.settings
+
+    def setting_int(self, name: str) -> int:
+        return self.metadata.number(name)
+
+    def setting_bool(self, name: str) -> bool:
+        return self.metadata.flag(name)
+
+    def metadata_offsets(self) -> tuple[int, int]:
+        return self.metadata.partition.high_watermark, self.metadata.partition.log.end_offset
+
+    def change_metadata(
+        self, operation: Callable[[MetadataImage], Outcome[R]], done: Callable[[R | KafkaError], None]
+    ) -> None:
+        self.metadata.propose(operation, done)
+
+    def ensure_internal_topic(self, name: str, done: Callable[[KafkaError | None], None]) -> None:
+        if name in self.topics:
+            done(None)
+            return
+
+        def created(outcome: CreateTopicsResponse | KafkaError) -> None:
+            if name in self.topics:
+                done(None)
+            elif isinstance(outcome, KafkaError):
+                done(outcome)
+            else:
+                done(KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, outcome.topics[0].error_message or ""))
+
+        self.change_metadata(lambda image: self.controller.auto_create_topics(image, [name]), created)
+
+    def next_producer_id(self, done: Callable[[int | KafkaError], None]) -> None:
+        self.metadata.next_producer_id(done)
+
+    def start_offsets_moved(self, done: Callable[[], None]) -> None:
+        try:
+            self.directory.write_start_offsets()
+        except DiskError as error:
+            self.storage_broke(error)
+            return
+        done()
+
+    @property
+    def log_dir(self) -> str:
+        return self.config.log_dirs[0]
+
+    @property
+    def storage_failed(self) -> bool:
+        return self.failure is not None
+
+    def disk_space(self) -> tuple[int, int]:
+        return self.disk.total_bytes(), self.disk.free_bytes()
+
+    # -- inside
+
+    def _write(self, partition: Partition) -> None:
+        if partition.offline:
+            partition.fail_parked_above(-1, int(ErrorCode.KAFKA_STORAGE_ERROR))
+            return
+        try:
+            partition.write()
+        except DiskError as error:
+            if partition.topic == OFFSETS_TOPIC:
+                self._groups.runtime.on_append_failed(
+                    partition.index, partition.log.end_offset, ErrorCode.KAFKA_STORAGE_ERROR
+                )
+            elif partition.topic == CLUSTER_METADATA:
+                self.metadata.write_failed(error)
+            if isinstance(error, DiskFullError):
+                self.dispatcher.complain(f"the disk is full: {error}. Producers get KAFKA_STORAGE_ERROR; free some space")
+            else:
+                self.storage_broke(error)
+
+    def _advanced(self, partition: Partition) -> None:
+        if partition.topic == CLUSTER_METADATA:
+            self.metadata.committed()
+        else:
+            self._groups.runtime.on_high_watermark(partition.index, partition.high_watermark)
+
+    def _elect_coordinators(self) -> None:
+        state = self.topics.get(OFFSETS_TOPIC)
+        for partition in state.partitions if state is not None else []:
+            if partition is not None:
+                self._groups.runtime.on_elected(partition.index, partition.leader_epoch)
+
+
+def _ignore(_: object) -> None:
+    pass

@@ -1,0 +1,100 @@
+"""What a node does on its own, by the clock: checkpoints, retention, expiry of idle producers, metadata snapshots."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from tapelog.base.ports import DiskError
+
+if TYPE_CHECKING:
+    from tapelog.node.core import NodeCore
+
+log = logging.getLogger("tapelog.node")
+
+CHECKPOINT_MS: Final = 5_000
+WATCH_MS: Final = 250
+PARTITIONS_PER_STEP: Final = 200
+
+
+class Housekeeping:
+    """Timers of one node. Long lists are worked on a bounded piece at a time."""
+
+    def __init__(self, node: NodeCore) -> None:
+        self.node = node
+        self._checkpointed_ms = 0
+        self._stopped = False
+
+    def start(self) -> None:
+        """Begin; called once the node serves."""
+        node = self.node
+        self._checkpointed_ms = node.clock.monotonic_ms()
+        node.timers.after(WATCH_MS, self._watch_checkpoint)
+        node.timers.after(node.setting_int("log.retention.check.interval.ms"), self._retention)
+        node.timers.after(node.setting_int("producer.id.expiration.check.interval.ms"), self._producers)
+
+    def stop(self) -> None:
+        """No more work after this."""
+        self._stopped = True
+
+    def _watch_checkpoint(self) -> None:
+        if self._stopped:
+            return
+        node = self.node
+        now_ms = node.clock.monotonic_ms()
+        directory = node.directory
+        if now_ms - self._checkpointed_ms >= CHECKPOINT_MS or directory.checkpoint_due():
+            self._checkpointed_ms = now_ms
+            if any(held.bytes_since_checkpoint for held in directory.logs.values()):
+                directory.start_checkpoint(node.partitions.high_watermarks(), self._checkpointed)
+            node.metadata.log.maybe_snapshot()
+        node.timers.after(WATCH_MS, self._watch_checkpoint)
+
+    def _checkpointed(self, error: Exception | None) -> None:
+        if error is not None:
+            self.node.storage_broke(error if isinstance(error, DiskError) else DiskError(str(error)))
+
+    def _retention(self) -> None:
+        if self._stopped:
+            return
+        node = self.node
+        self._in_steps(self._retain_one)
+        node.timers.after(node.setting_int("log.retention.check.interval.ms"), self._retention)
+
+    def _retain_one(self, key: tuple[str, int]) -> None:
+        state = self.node.topics.get(key[0])
+        partition = state.partitions[key[1]] if state is not None and key[1] < len(state.partitions) else None
+        if partition is None or partition.closed:
+            return
+        plan = partition.log.retention_plan(self.node.clock.wall_ms(), partition.high_watermark)
+        if plan:
+            partition.log.delete_segments(plan)
+            partition.wake_fetches()
+
+    def _producers(self) -> None:
+        if self._stopped:
+            return
+        node = self.node
+        self._in_steps(self._expire_one)
+        node.timers.after(node.setting_int("producer.id.expiration.check.interval.ms"), self._producers)
+
+    def _expire_one(self, key: tuple[str, int]) -> None:
+        held = self.node.directory.logs.get(key)
+        if held is not None:
+            held.expire_producers(self.node.clock.wall_ms())
+
+    def _in_steps(self, work: Callable[[tuple[str, int]], None]) -> None:
+        keys = [(partition.topic, partition.index) for partition in self.node.partitions.all()]
+
+        def step() -> None:
+            for _ in range(min(PARTITIONS_PER_STEP, len(keys))):
+                try:
+                    work(keys.pop())
+                except DiskError as error:
+                    self.node.storage_broke(error)
+                    return
+            if keys and not self._stopped:
+                self.node.timers.after(1, step)
+
+        step()

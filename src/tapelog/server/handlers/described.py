@@ -1,0 +1,46 @@
+"""APIs that only describe: DescribeCluster, DescribeTopicPartitions, DescribeQuorum, DescribeAcls, DescribeClientQuotas,
+ListPartitionReassignments. User interfaces call them; the answers are true for a cluster without authorizer and quotas."""
+
+from __future__ import annotations
+
+from tapelog.metadata import describe, describe_state
+from tapelog.server.call import Call
+from tapelog.server.node_api import NodeApi
+from tapelog.wire.messages.describe_acls_request import DescribeAclsRequest
+from tapelog.wire.messages.describe_client_quotas_request import DescribeClientQuotasRequest
+from tapelog.wire.messages.describe_cluster_request import DescribeClusterRequest
+from tapelog.wire.messages.describe_quorum_request import DescribeQuorumRequest
+from tapelog.wire.messages.describe_topic_partitions_request import DescribeTopicPartitionsRequest
+from tapelog.wire.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
+
+
+def describe_cluster(node: NodeApi, call: Call, request: DescribeClusterRequest) -> None:
+    """Versions 0 to 2."""
+    call.reply(describe.describe_cluster_response(node.image, request, call.version, call.connection.listener))
+
+
+def describe_topic_partitions(node: NodeApi, call: Call, request: DescribeTopicPartitionsRequest) -> None:
+    """Version 0: topics a page at a time."""
+    call.reply(describe.describe_topic_partitions_response(node.image, request, call.connection.listener))
+
+
+def describe_quorum(node: NodeApi, call: Call, request: DescribeQuorumRequest) -> None:
+    """Versions 0 to 2."""
+    committed, end = node.metadata_offsets()
+    now_ms = node.clock.wall_ms()
+    call.reply(describe_state.describe_quorum_response(node.image, request, committed, end, now_ms))
+
+
+def describe_acls(node: NodeApi, call: Call, request: DescribeAclsRequest) -> None:
+    """Versions 1 to 3: there is no authorizer."""
+    call.reply(describe_state.describe_acls_response())
+
+
+def describe_client_quotas(node: NodeApi, call: Call, request: DescribeClientQuotasRequest) -> None:
+    """Versions 0 and 1: none are set."""
+    call.reply(describe_state.describe_client_quotas_response())
+
+
+def list_partition_reassignments(node: NodeApi, call: Call, request: ListPartitionReassignmentsRequest) -> None:
+    """Version 0: what is moving between brokers."""
+    call.reply(describe_state.list_partition_reassignments_response(node.image, request))
