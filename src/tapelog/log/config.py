@@ -50,6 +50,7 @@ class LogConfig:
         # whether a batch may have to be looked into or changed before it is stored
         self.rewrites = self.log_append_time or self.compact or self.codec != KEEP_CODEC
         self.page_cache = given.get("tapelog.flush", "fsync") == "page-cache"
+        self.min_insync_replicas = number("min.insync.replicas", 1)
 
 
 def compression_level(codec_name: str, given: Mapping[str, str]) -> int | None:
