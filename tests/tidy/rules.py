@@ -102,7 +102,8 @@ def undocumented(root: Path) -> list[str]:
     """Public modules, classes, functions and methods without a docstring."""
     complaints = []
     trees = {name: ast.parse(text) for name, text in python_files(root, "src/")}
-    promised = {method for tree in trees.values() for method in _promised_by_ports(tree)}
+    classes = [node for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    promised = _promised_by_ports(classes)
     for name, tree in trees.items():
         if not ast.get_docstring(tree):
             complaints.append(f"{name}: no module docstring")
@@ -110,17 +111,11 @@ def undocumented(root: Path) -> list[str]:
     return complaints
 
 
-def _promised_by_ports(tree: ast.Module) -> Iterator[str]:
-    """Methods that a Protocol or a base class documents: whoever implements them need not repeat it."""
-    bases = {
-        getattr(base, "id", "") for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for base in node.bases
-    }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ClassDef):
-            is_port = node.name in bases or any(getattr(base, "id", "") == "Protocol" for base in node.bases)
-            for method in node.body:
-                if is_port and isinstance(method, ast.FunctionDef):
-                    yield method.name
+def _promised_by_ports(classes: list[ast.ClassDef]) -> set[str]:
+    """Methods that a Protocol or a base class has: whoever implements them need not tell their promise again."""
+    bases = {getattr(base, "id", "") for node in classes for base in node.bases}
+    ports = [c for c in classes if c.name in bases or any(getattr(b, "id", "") == "Protocol" for b in c.bases)]
+    return {method.name for port in ports for method in port.body if isinstance(method, ast.FunctionDef)}
 
 
 def _bare(scope: ast.Module | ast.ClassDef, prefix: str, promised: set[str]) -> Iterator[tuple[int, str]]:
