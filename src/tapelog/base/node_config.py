@@ -141,7 +141,7 @@ class NodeConfig:
     def broker_settings(self) -> BrokerSettings:
         """Everything under its Kafka name: what the broker looks settings up in and what DescribeConfigs shows."""
         static = dict(self.settings)
-        static["node.id"] = str(self.node_id)
+        static["broker.id"] = static["node.id"] = str(self.node_id)
         static["process.roles"] = ",".join(self.roles)
         static["log.dirs"] = ",".join(self.log_dirs)
         shown = [*self.listeners]

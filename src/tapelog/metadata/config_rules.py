@@ -90,6 +90,8 @@ def check_broker_configs(configs: Mapping[str, str], per_broker: bool) -> None:
     known = {name: BROKER_ROWS.get(name) or BROKER_QUOTA_ROWS.get(name) or _prefixed_row(name) for name in configs}
     rows = {name: row for name, row in known.items() if row is not None}
     _check_rows(rows, "broker", configs, ErrorCode.INVALID_REQUEST)
+    if parse_whole(configs.get("max.connections", "1")) == 0:
+        raise _refuse(ErrorCode.INVALID_REQUEST, "max.connections=0 would shut everybody out, you included")
 
 
 def _prefixed_row(name: str) -> Row | None:
@@ -126,13 +128,13 @@ def check_group_configs(configs: Mapping[str, str], layers: Layers) -> None:
 
 
 def check_client_metrics_configs(configs: Mapping[str, str]) -> None:
-    """Raise INVALID_CONFIG unless a client metrics subscription may have exactly these values."""
-    _check_rows(CLIENT_METRICS_ROWS, "client metrics", configs, ErrorCode.INVALID_CONFIG)
+    """Raise INVALID_REQUEST or INVALID_CONFIG unless a client metrics subscription may have exactly these values."""
+    _check_rows(CLIENT_METRICS_ROWS, "client metrics", configs, ErrorCode.INVALID_REQUEST)
     interval = configs.get("interval.ms")
     if interval is not None:
         least, most = _METRICS_INTERVAL_MS
         if not least <= parse_whole(interval) <= most:
-            raise _refuse(ErrorCode.INVALID_CONFIG, f"interval.ms must be from {least} to {most}")
+            raise _refuse(ErrorCode.INVALID_REQUEST, f"interval.ms must be from {least} to {most}")
     for item in split_list(configs.get("match", "")):
         name, equals, _ = item.partition("=")
         if not equals or name.strip() not in _METRICS_MATCH:

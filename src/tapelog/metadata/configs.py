@@ -127,6 +127,8 @@ def check_resource(image: MetadataImage, key: ConfigKey) -> None:
     """Raise unless configurations can be kept for this resource."""
     kind, name = key
     if kind == RESOURCE_TOPIC:
+        if not name:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "A topic needs a name: there are no defaults for all topics")
         reason = topic_names.why_illegal(name)
         if reason is not None:
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
@@ -134,7 +136,7 @@ def check_resource(image: MetadataImage, key: ConfigKey) -> None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
     elif kind == RESOURCE_BROKER:
         if name and broker_id(name) not in image.brokers:
-            raise KafkaError(ErrorCode.BROKER_ID_NOT_REGISTERED, f"Broker {name} is not registered")
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"Broker {name} is not registered")
     elif kind == RESOURCE_GROUP:
         if not name:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "A group needs a name")

@@ -65,7 +65,8 @@ def metadata_response(image: MetadataImage, request: MetadataRequest, version: i
     if request.topics is None or (version == 0 and not request.topics):
         topics = [_known_topic(image, image.topics[name], version, listener) for name in sorted(image.topics)]
     else:
-        topics = [_asked_topic(image, asked, version, listener) for asked in request.topics]
+        unique = {(asked.name, asked.topic_id): asked for asked in request.topics}
+        topics = [_asked_topic(image, asked, version, listener) for asked in unique.values()]
     for topic in topics:
         topic.topic_authorized_operations = OPERATIONS_OMITTED
         if operations is not None and topic.error_code in (ErrorCode.NONE, ErrorCode.LEADER_NOT_AVAILABLE):
@@ -209,7 +210,10 @@ def describe_topic_partitions_response(
     """
     asked = sorted({topic.name for topic in request.topics}) if request.topics else sorted(image.topics)
     cursor = request.cursor
-    first_name, first_index = ("", 0) if cursor is None else (cursor.topic_name, max(0, cursor.partition_index))
+    if cursor is not None and cursor.partition_index < 0:
+        bad = [_absent_topic(name, ErrorCode.INVALID_REQUEST) for name in asked]
+        return DescribeTopicPartitionsResponse(topics=bad)
+    first_name, first_index = ("", 0) if cursor is None else (cursor.topic_name, cursor.partition_index)
     room = max(1, min(limit_max, request.response_partition_limit))
     response = DescribeTopicPartitionsResponse()
     for name in asked:
@@ -218,7 +222,9 @@ def describe_topic_partitions_response(
         topic = image.topics.get(name)
         if topic is None:
             if request.topics:
-                response.topics.append(_absent_topic(name))
+                illegal = topic_names.why_illegal(name) is not None
+                code = ErrorCode.INVALID_TOPIC_EXCEPTION if illegal else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                response.topics.append(_absent_topic(name, code))
             continue
         if room == 0:
             response.next_cursor = Cursor(topic_name=name, partition_index=0)
@@ -241,10 +247,9 @@ def describe_topic_partitions_response(
     return response
 
 
-def _absent_topic(name: str) -> DescribeTopicPartitionsResponseTopic:
-    illegal = topic_names.why_illegal(name) is not None
+def _absent_topic(name: str, code: ErrorCode) -> DescribeTopicPartitionsResponseTopic:
     return DescribeTopicPartitionsResponseTopic(
-        error_code=ErrorCode.INVALID_TOPIC_EXCEPTION if illegal else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        error_code=code,
         name=name,
         topic_id=ZERO_UUID,
         is_internal=topic_names.is_internal(name),

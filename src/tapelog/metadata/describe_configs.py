@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from tapelog.base.config import BROKER_QUOTA_ROWS, BROKER_ROWS, TOPIC_ROWS, BrokerSettings
-from tapelog.base.config_values import PASSWORD, STRING, canonical
+from tapelog.base.config_values import PASSWORD, canonical
 from tapelog.base.enforced_configs import ENFORCED
 from tapelog.base.kafka_configs import GROUP_SYNONYMS, INTERNAL, PER_BROKER_ONLY, Row
 from tapelog.metadata.config_layers import (
@@ -19,7 +19,6 @@ from tapelog.metadata.config_layers import (
     SOURCE_DEFAULT,
     SOURCE_DYNAMIC_DEFAULT,
     SOURCE_GROUP,
-    SOURCE_STATIC,
     Layers,
     Synonym,
     topic_entries,
@@ -76,7 +75,7 @@ def describe_configs_response(view: ConfigView, request: DescribeConfigsRequest)
     response = DescribeConfigsResponse()
     for resource in request.resources:
         result = DescribeConfigsResult(
-            error_message=None, resource_type=resource.resource_type, resource_name=resource.resource_name
+            error_message="", resource_type=resource.resource_type, resource_name=resource.resource_name
         )
         response.results.append(result)
         try:
@@ -111,8 +110,7 @@ def _entries(view: ConfigView, resource: DescribeConfigsResource) -> list[Descri
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Broker loggers are asked for by broker id")
         _own(view, name)
         return [
-            _result(logger, view.loggers[logger], STRING, SOURCE_BROKER_LOGGER, True, [])
-            for logger in sorted(view.loggers)
+            _result(logger, view.loggers[logger], 0, SOURCE_BROKER_LOGGER, True, []) for logger in sorted(view.loggers)
         ]
     if kind == RESOURCE_GROUP:
         if not name:
@@ -158,8 +156,6 @@ def _broker_result(view: ConfigView, row: Row) -> DescribeConfigsResourceResult:
     synonyms = view.layers.synonyms(name)
     text = view.layers.text(name)
     source = synonyms[0][2] if synonyms else SOURCE_DEFAULT
-    if name == "broker.id" and source == SOURCE_DEFAULT:
-        text, source = str(view.node_id), SOURCE_STATIC
     value = canonical(kind, text) if text is not None else None
     return _result(name, value, kind, source, name not in PER_BROKER_ONLY, synonyms)
 
@@ -181,7 +177,10 @@ def _group(view: ConfigView, name: str) -> list[DescribeConfigsResourceResult]:
     results = []
     for key, row in sorted(GROUP_ROWS.items()):
         broker_name = GROUP_SYNONYMS.get(key)
-        synonyms = view.layers.synonyms(broker_name) if broker_name is not None else []
+        if broker_name is not None:
+            synonyms = view.layers.synonyms(broker_name)
+        else:
+            synonyms = [(key, row[2] or "", SOURCE_DEFAULT)]
         text = overrides.get(key)
         if text is not None:
             synonyms = [(key, text, SOURCE_GROUP), *synonyms]

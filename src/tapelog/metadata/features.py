@@ -39,32 +39,23 @@ def bootstrap_features() -> list[FeatureLevelRecord]:
 def update_features(
     image: MetadataImage, request: UpdateFeaturesRequest, version: int
 ) -> Outcome[UpdateFeaturesResponse]:
-    """Change levels; a request with one bad update changes nothing (version 2 has one error for all)."""
+    """Change levels, all of them or none: one bad update fails the request."""
     records: list[FeatureLevelRecord] = []
-    results: list[UpdatableFeatureResult] = []
     seen: dict[str, None] = {}
     for update in request.feature_updates:
-        result = UpdatableFeatureResult(feature=update.feature, error_message=None)
-        results.append(result)
         try:
             if update.feature in seen:
-                raise KafkaError(ErrorCode.INVALID_REQUEST, f"Feature {update.feature} appears more than once")
+                raise KafkaError(ErrorCode.INVALID_REQUEST, "it appears more than once")
             seen[update.feature] = None
             _check_update(image, update, version)
         except KafkaError as error:
-            result.error_code, result.error_message = error.code, error.message
-            continue
+            message = f"Nothing was changed because of {update.feature}: {error.message}"
+            return Outcome([], UpdateFeaturesResponse(error_code=error.code, error_message=message))
         if image.features.get(update.feature, 0) != update.max_version_level:
             records.append(FeatureLevelRecord(name=update.feature, feature_level=update.max_version_level))
     response = UpdateFeaturesResponse(error_message=None)
-    failed = next((result for result in results if result.error_code), None)
-    if failed is not None:
-        records = []
-        if version >= 2:
-            response.error_code = failed.error_code
-            response.error_message = f"{failed.feature}: {failed.error_message}"
     if version < 2:
-        response.results = results
+        response.results = [UpdatableFeatureResult(feature=name, error_message=None) for name in seen]
     return Outcome([] if request.validate_only else records, response)
 
 
@@ -75,16 +66,14 @@ def _check_update(image: MetadataImage, update: FeatureUpdateKey, version: int) 
     else:
         kind = update.upgrade_type
     if kind not in (UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE):
-        raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION, f"Unknown upgrade type {kind}")
+        raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION, f"{kind} is no kind of upgrade")
     span = SUPPORTED.get(name)
     if span is None:
-        raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION, f"Feature {name} is not known here")
+        raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION, "this feature is not known here")
     if level < 0 or not span[0] <= level <= span[1]:
-        raise KafkaError(
-            ErrorCode.INVALID_UPDATE_VERSION, f"Level {level} of {name} is not among {span[0]} to {span[1]}"
-        )
+        raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION, f"level {level} is not among {span[0]} to {span[1]}")
     now = image.features.get(name, 0)
     if level < now and kind == UPGRADE:
-        raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION, f"{name} is at {now}; a downgrade must be asked for")
+        raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION, f"it is at {now}, and a downgrade must be asked for")
     if level > now and kind != UPGRADE:
-        raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION, f"{name} is at {now}; {level} is not a downgrade")
+        raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION, f"it is at {now}, and {level} is not a downgrade")

@@ -55,14 +55,14 @@ def create_topics(
         if topic.name in answered:
             continue
         answered[topic.name] = None
-        result = CreatableTopicResult(name=topic.name, topic_id=ZERO_UUID, error_message=None, configs=None)
+        result = CreatableTopicResult(name=topic.name, topic_id=ZERO_UUID, error_message=None, configs=[])
         response.topics.append(result)
         try:
             _check_new_name(image, topic.name, repeated, collisions)
             made = _create(image, settings, entropy, topic, result, RECORDS_PER_REQUEST_MAX - len(records))
         except KafkaError as error:
             result.error_code, result.error_message = error.code, error.message
-            result.topic_id, result.num_partitions, result.replication_factor = ZERO_UUID, -1, -1
+            result.topic_id, result.num_partitions, result.replication_factor, result.configs = ZERO_UUID, -1, -1, []
             continue
         records += made
         key = topic_names.collision_key(topic.name)
@@ -188,7 +188,7 @@ def delete_topics(
     else:
         wanted = [(name, ZERO_UUID) for name in request.topic_names]
     records: list[MetadataRecord] = []
-    results = [DeletableTopicResult(name=name, topic_id=id) for name, id in wanted]
+    results = [DeletableTopicResult(name=name, topic_id=id) for name, id in dict.fromkeys(wanted)]
     seen: dict[bytes, None] = {}
     repeated_names = _repeated(name for name, id in wanted if name is not None)
     repeated_ids = _repeated(id for name, id in wanted if name is None)
