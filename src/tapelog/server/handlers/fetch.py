@@ -74,7 +74,7 @@ class PendingFetch(FetchWaiter):
             records = data.records
             if records is not None:
                 total += records.size  # type: ignore[union-attr]
-            if data.error_code or data.diverging_epoch.epoch >= 0:
+            if data.error_code or data.diverging_epoch is not None:
                 urgent = True
             parts.append((wanted, data))
         if final or urgent or total >= self.request.min_bytes:
@@ -159,7 +159,8 @@ class PendingFetch(FetchWaiter):
         if wanted.leader_epoch >= 0 and wanted.leader_epoch != partition.leader_epoch:
             newer = wanted.leader_epoch > partition.leader_epoch
             data.error_code = int(ErrorCode.UNKNOWN_LEADER_EPOCH if newer else ErrorCode.FENCED_LEADER_EPOCH)
-            data.current_leader = LeaderIdAndEpoch(leader_id=self.node.node_id, leader_epoch=partition.leader_epoch)
+            if self.call.version >= 12:
+                data.current_leader = LeaderIdAndEpoch(leader_id=self.node.node_id, leader_epoch=partition.leader_epoch)
             return False
         if wanted.last_fetched_epoch >= 0:
             epoch, end = partition.log.epoch_end_offset(wanted.last_fetched_epoch)
@@ -215,7 +216,7 @@ def _news(wanted: Wanted, data: PartitionData) -> bool:
         or data.error_code != wanted.told_error
         or data.high_watermark != wanted.told_high_watermark
         or data.log_start_offset != wanted.told_start_offset
-        or data.diverging_epoch.epoch >= 0
+        or data.diverging_epoch is not None
     )
 
 

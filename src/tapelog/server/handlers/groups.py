@@ -3,7 +3,7 @@ DeleteGroups and OffsetDelete. All of them only carry the request to the coordin
 
 from __future__ import annotations
 
-from tapelog.coordinators.groups import Caller
+from tapelog.coordinators.caller import Caller
 from tapelog.server.call import Call
 from tapelog.server.node_api import NodeApi
 from tapelog.wire.messages.delete_groups_request import DeleteGroupsRequest

@@ -28,6 +28,7 @@ LATEST_TIERED: Final = -5
 EARLIEST_PENDING_UPLOAD: Final = -6
 _SINCE: Final = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
 _READ_COMMITTED: Final = 1
+_EPOCH_SINCE: Final = 4
 
 
 def handle(node: NodeApi, call: Call, request: ListOffsetsRequest) -> None:
@@ -40,12 +41,14 @@ def handle(node: NodeApi, call: Call, request: ListOffsetsRequest) -> None:
             part = ListOffsetsPartitionResponse(partition_index=wanted.partition_index)
             answer.partitions.append(part)
             try:
-                if wanted.timestamp < LATEST and _SINCE.get(wanted.timestamp, 0 if wanted.timestamp == EARLIEST else 99) > call.version:
+                if wanted.timestamp < EARLIEST and _SINCE.get(wanted.timestamp, 99) > call.version:
                     raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "")
                 partition = leader_of(node, topic.name, wanted.partition_index, wanted.current_leader_epoch)
                 _find(partition, wanted, request.isolation_level == _READ_COMMITTED, part)
             except KafkaError as error:
                 part.error_code = int(error.code)
+            if call.version < _EPOCH_SINCE:
+                part.leader_epoch = -1
     call.reply(response)
 
 
@@ -60,7 +63,7 @@ def _find(
         return
     if wanted.timestamp in (EARLIEST, EARLIEST_LOCAL):
         part.offset = log.start_offset
-        part.leader_epoch = log.epoch_at(log.start_offset)
+        part.leader_epoch = log.leader_epoch_cache.epoch_for(log.start_offset)
         return
     if wanted.timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         return
