@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from crc32c import crc32c
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i32_be, write_i64_be
 
 from tapelog.base.ports import Clock, Disk, DiskError
@@ -23,6 +22,7 @@ from tapelog.log.snapshots import render_snapshot
 from tapelog.log.stored import FlushTicket as FlushTicket
 from tapelog.log.stored import StoredLog
 from tapelog.log.txn_index import AbortedTransaction
+from tapelog.wire.crc import crc32c
 from tapelog.wire.record_batch import (
     ATTRIBUTES_AT,
     BASE_SEQUENCE_AT,

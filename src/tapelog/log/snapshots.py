@@ -11,9 +11,8 @@ from __future__ import annotations
 import struct
 from typing import Final
 
-from crc32c import crc32c
-
 from tapelog.log.producer_state import BatchSeen, ProducerEntry, ProducerState
+from tapelog.wire.crc import crc32c
 
 HEAD: Final = struct.Struct(">hI")
 COUNT: Final = struct.Struct(">i")

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from crc32c import crc32c
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 from mypy_extensions import i64
 
 from tapelog.wire.compression import DECOMPRESSED_MAX, compress, decompress
+from tapelog.wire.crc import crc32c
 from tapelog.wire.reader import Reader
 from tapelog.wire.values import WireError
 
