@@ -1,0 +1,92 @@
+"""The typer app: every command registered, and failures turned into messages and exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+from confluent_kafka import KafkaException
+
+from tapelog.cli import config, group, topic
+from tapelog.cli.capacity import capacity
+from tapelog.cli.consume import consume
+from tapelog.cli.demo import demo
+from tapelog.cli.dump import dump
+from tapelog.cli.explain import explain
+from tapelog.cli.output import EXIT_FAILED, EXIT_OK, CliError, report
+from tapelog.cli.produce import produce
+from tapelog.cli.up import DEFAULT_DATA, DEFAULT_LISTEN, HELP, run_node, run_up
+from tapelog.cli.version import version
+
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="tape",
+    help="Tapelog: a message queue that speaks the Kafka protocol. Runs brokers; talks to any Kafka cluster.",
+    epilog="Most commands take --json and --bootstrap (or TAPELOG_BOOTSTRAP). "
+    "`tape --install-completion` teaches your shell to complete commands, topics and groups.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.command(rich_help_panel="Brokers")
+def up(
+    listen: Annotated[str, typer.Option("--listen", metavar="HOST:PORT", help=HELP["listen"])] = DEFAULT_LISTEN,
+    data: Annotated[str, typer.Option("--data", metavar="DIR", help=HELP["data"])] = DEFAULT_DATA,
+    nodes: Annotated[int, typer.Option("--nodes", metavar="N", help=HELP["nodes"])] = 1,
+    settings: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help=HELP["set"])] = None,
+    bare: Annotated[bool, typer.Option("--bare", help=HELP["bare"])] = False,
+    json: Annotated[bool, typer.Option("--json", help=HELP["json"])] = False,
+) -> None:
+    """Run a broker in the foreground until SIGTERM or Ctrl-C; prints `ready HOST:PORT` when it serves.
+
+    Example: tape up --listen 127.0.0.1:9092 --data ./tapelog-data --set log.retention.hours=24
+    """
+    raise typer.Exit(run_up(listen, data, nodes, settings or [], bare, as_json=json))
+
+
+@app.command(rich_help_panel="Brokers")
+def node(
+    directory: Annotated[str, typer.Argument(metavar="DIR/node-N", help=HELP["directory"])],
+    json: Annotated[bool, typer.Option("--json", help=HELP["json"])] = False,
+) -> None:
+    """Start one node again from its own directory, exactly as its node.toml says.
+
+    Example: tape node ./tapelog-data/node-1
+    """
+    raise typer.Exit(run_node(directory, as_json=json))
+
+
+app.command(rich_help_panel="Brokers")(demo)
+app.command(rich_help_panel="Records")(produce)
+app.command(rich_help_panel="Records")(consume)
+app.add_typer(topic.app, name="topic", rich_help_panel="Cluster")
+app.add_typer(group.app, name="group", rich_help_panel="Cluster")
+app.add_typer(config.app, name="config", rich_help_panel="Cluster")
+app.command(rich_help_panel="Tools")(dump)
+app.command(rich_help_panel="Tools")(capacity)
+app.command(rich_help_panel="Tools")(version)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command line and return its exit code; nothing escapes but a bug."""
+    as_json = "--json" in arguments
+    try:
+        app(args=list(arguments), prog_name="tape")
+        return EXIT_OK
+    except SystemExit as finished:
+        return finished.code if isinstance(finished.code, int) else EXIT_FAILED if finished.code else EXIT_OK
+    except CliError as error:
+        return report(error, as_json=as_json)
+    except KafkaException as error:
+        return report(explain(error.args[0]), as_json=as_json)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has gone: say no more
+        return EXIT_OK

@@ -1,0 +1,192 @@
+"""A command's connection to a cluster: Kafka clients made the same way, and their errors explained.
+
+Every client command gets one `Connection`. It first checks that something listens at all, so that a broker that is
+not there is reported at once and not after a client's timeout; and it turns Kafka errors into a `CliError`.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from functools import cached_property
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, ClusterMetadata, OffsetSpec, TopicMetadata
+
+from tapelog.cli.explain import explain
+from tapelog.cli.output import EXIT_NOT_FOUND, EXIT_UNREACHABLE, EXIT_USAGE, CliError
+from tapelog.cli.units import parse_pair
+
+PROBE_TIMEOUT_S = 3.0
+QUIET_LOG_LEVEL = 0  # librdkafka's own stderr lines would talk over our messages
+OFFSETS_PER_REQUEST_MAX = 5000
+
+EARLIEST: OffsetSpec = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
+LATEST: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+
+
+def parse_bootstrap(text: str) -> list[tuple[str, int]]:
+    """`host:port,host:port` as pairs; IPv6 hosts stand in brackets. A missing port is 9092."""
+    pairs: list[tuple[str, int]] = []
+    for entry in (part.strip() for part in text.split(",") if part.strip()):
+        host, colon, port = entry.rpartition(":") if not entry.endswith("]") else (entry, "", "")
+        if not colon:
+            host, port = entry, "9092"
+        if not host or not port.isdigit() or not 0 < int(port) < 65536:
+            raise CliError(
+                f"{entry!r} is not HOST:PORT", "--bootstrap 127.0.0.1:9092, or set TAPELOG_BOOTSTRAP", EXIT_USAGE
+            )
+        pairs.append((host.strip("[]"), int(port)))
+    if not pairs:
+        raise CliError("--bootstrap is empty", "--bootstrap 127.0.0.1:9092, or set TAPELOG_BOOTSTRAP", EXIT_USAGE)
+    return pairs
+
+
+def probe(bootstrap: str, timeout_s: float) -> None:
+    """Raise CliError unless a TCP connection to one of the bootstrap servers succeeds."""
+    reasons = []
+    for host, port in parse_bootstrap(bootstrap):
+        try:
+            socket.create_connection((host, port), timeout=timeout_s).close()
+            return
+        except OSError as error:
+            reasons.append(f"{host}:{port}: {error.strerror or error}")
+    raise CliError(
+        f"no broker answers ({'; '.join(reasons)})",
+        f"start one with `tape up --listen {bootstrap.split(',')[0]}`, "
+        "or name another with --bootstrap HOST:PORT (or TAPELOG_BOOTSTRAP)",
+        EXIT_UNREACHABLE,
+    )
+
+
+class Connection:
+    """Kafka clients for one command. Clients are made when first used."""
+
+    def __init__(self, bootstrap: str, properties: Sequence[str] | None = None, timeout_s: float = 10.0) -> None:
+        self.bootstrap = bootstrap
+        self.timeout_s = timeout_s
+        self.trouble = ""  # the last thing librdkafka complained about
+        probe(bootstrap, min(timeout_s, PROBE_TIMEOUT_S))
+        self._properties: dict[str, Any] = {
+            "bootstrap.servers": bootstrap,
+            "client.id": "tape",
+            "log_level": QUIET_LOG_LEVEL,
+            "error_cb": self._remember,
+            "socket.timeout.ms": max(1000, int(timeout_s * 1000)),
+        }
+        for text in properties or ():
+            try:
+                name, value = parse_pair(text)
+            except ValueError as error:
+                raise CliError(str(error), "-X security.protocol=SSL", EXIT_USAGE) from None
+            self._properties[name] = value
+
+    def _remember(self, error: KafkaError) -> None:
+        self.trouble = error.str()
+
+    @cached_property
+    def admin(self) -> AdminClient:
+        """The administrative client."""
+        made: AdminClient = self._made(AdminClient, {})
+        return made
+
+    def producer(self, **properties: Any) -> Producer:
+        """A producer; keyword names take underscores for dots."""
+        made: Producer = self._made(Producer, properties)
+        return made
+
+    def consumer(self, group: str, **properties: Any) -> Consumer:
+        """A consumer that never commits by itself unless told to."""
+        defaults = {"group_id": group, "enable_auto_commit": False}
+        made: Consumer = self._made(Consumer, {**defaults, **properties})
+        return made
+
+    def _made(self, kind: Any, properties: dict[str, Any]) -> Any:
+        dotted = {name.replace("_", "."): value for name, value in properties.items()}
+        try:
+            return kind({**dotted, **self._properties})
+        except KafkaException as error:
+            raise CliError(
+                f"the Kafka client refuses its configuration: {error.args[0].str()}",
+                "check the -X options against librdkafka's list of properties",
+                EXIT_USAGE,
+            ) from None
+
+    def explained(self, error: KafkaException | KafkaError, *, topic: str = "", group: str = "") -> CliError:
+        """The error as a message for the user."""
+        cause = error.args[0] if isinstance(error, KafkaException) else error
+        return explain(cause, bootstrap=self.bootstrap, trouble=self.trouble, topic=topic, group=group)
+
+    def result(self, future: Future[Any], *, topic: str = "", group: str = "") -> Any:
+        """Wait for an administrative answer, within the time given."""
+        try:
+            return future.result(timeout=self.timeout_s + 1)
+        except KafkaException as error:
+            raise self.explained(error, topic=topic, group=group) from None
+        except FutureTimeout:
+            raise CliError(
+                f"no answer within {self.timeout_s:g} s", "try again with a longer --timeout", EXIT_UNREACHABLE
+            ) from None
+
+    def metadata(self, topic: str | None = None) -> ClusterMetadata:
+        """Cluster metadata: of one topic, or of everything."""
+        try:
+            return self.admin.list_topics(topic, timeout=self.timeout_s)
+        except KafkaException as error:
+            raise self.explained(error, topic=topic or "") from None
+
+    def topic(self, name: str) -> TopicMetadata:
+        """One topic's metadata. A topic that is not there is an error, and is never created by asking."""
+        topics = self.metadata().topics
+        found = topics.get(name)
+        if found is None:
+            raise missing_topic(name, topics)
+        if found.error is not None:
+            raise self.explained(found.error, topic=name)
+        return found
+
+    def topic_names(self) -> list[str]:
+        """All topics, sorted."""
+        return sorted(self.metadata().topics)
+
+    def group_names(self) -> list[str]:
+        """All consumer groups, sorted."""
+        listed = self.result(self.admin.list_consumer_groups(request_timeout=self.timeout_s))
+        return sorted(entry.group_id for entry in listed.valid)
+
+    def offsets(self, wanted: dict[tuple[str, int], OffsetSpec]) -> dict[tuple[str, int], tuple[int, int]]:
+        """ListOffsets: (topic, partition) → (offset, timestamp); the offset is -1 where there is none."""
+        found: dict[tuple[str, int], tuple[int, int]] = {}
+        items = list(wanted.items())
+        for begin in range(0, len(items), OFFSETS_PER_REQUEST_MAX):
+            part = {
+                TopicPartition(topic, partition): spec
+                for (topic, partition), spec in items[begin : begin + OFFSETS_PER_REQUEST_MAX]
+            }
+            for place, future in self.admin.list_offsets(part, request_timeout=self.timeout_s).items():
+                info = self.result(future, topic=place.topic)
+                found[place.topic, place.partition] = (info.offset, info.timestamp)
+        return found
+
+    def bounds(self, places: Iterable[tuple[str, int]]) -> dict[tuple[str, int], tuple[int, int]]:
+        """(topic, partition) → (start, end): the first offset kept and the next one to be written."""
+        wanted = list(places)
+        starts = self.offsets(dict.fromkeys(wanted, EARLIEST))
+        ends = self.offsets(dict.fromkeys(wanted, LATEST))
+        return {place: (starts[place][0], ends[place][0]) for place in wanted}
+
+
+def missing_topic(name: str, known: Iterable[str]) -> CliError:
+    """The error for a topic that is not there, with the nearest name if one is near."""
+    import difflib
+
+    near = difflib.get_close_matches(name, list(known), n=1)
+    hint = f"did you mean `{near[0]}`? " if near else ""
+    return CliError(
+        f"there is no topic `{name}`",
+        f"{hint}`tape topic list` shows all; `tape topic create {name}` makes it",
+        EXIT_NOT_FOUND,
+    )

@@ -1,0 +1,227 @@
+"""`tape demo`, which `make run` runs: a broker with orders flowing through it, two groups reading, and a live view.
+
+One process besides this one (the broker). Orders, readers and the observer are threads around Kafka clients here.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Annotated
+
+import typer
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import NewTopic
+from rich.console import RenderableType
+from rich.text import Text
+
+from tapelog.cli import demo_view
+from tapelog.cli.connect import Connection
+from tapelog.cli.demo_load import TOPIC, Reader, Shop
+from tapelog.cli.demo_stats import Observer, Snapshot
+from tapelog.cli.holder import holder
+from tapelog.cli.keys import Keys
+from tapelog.cli.node_files import listen_error
+from tapelog.cli.options import Json
+from tapelog.cli.output import EXIT_FAILED, CliError, console, print_json
+from tapelog.testing.broker import Broker, BrokerError
+
+PORTS_TRIED = 100
+SNAPSHOT_S = 1.0
+FRAME_S = 0.5
+PLAIN_EVERY_S = 5.0
+RATE_MAX = 2000
+CATCH_UP = 4
+CONFIG = {"retention.ms": "3600000", "segment.bytes": "16777216"}
+
+
+def demo(
+    port: Annotated[
+        int, typer.Option("--port", min=1, max=65535, help="Where to listen; the next free one if taken.")
+    ] = 9092,
+    rate: Annotated[int, typer.Option("--rate", min=1, max=RATE_MAX, help="Orders per second.")] = 100,
+    data: Annotated[Path | None, typer.Option("--data", help="Keep the files here; else they are temporary.")] = None,
+    bootstrap: Annotated[
+        str | None,
+        typer.Option("--bootstrap", "-b", metavar="HOST:PORT", help="Use this cluster instead of starting a broker."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Start a broker with orders flowing, two groups reading them, and a live view; plain lines without a terminal.
+
+    Example: tape demo --rate 500
+    """
+    stop = threading.Event()
+    with _signals(stop), _cluster(bootstrap, port, data, json) as (address, broker):
+        connection = Connection(address)
+        _create_topic(connection)
+        shop = Shop(connection, rate, stop)
+        readers = {name: Reader(connection, name, rate * CATCH_UP, stop) for name in ("billing", "analytics")}
+        watch = Watch(connection, broker, stop)
+        threads: list[threading.Thread] = [shop, *readers.values(), watch]
+        for thread in threads:
+            thread.start()
+        try:
+            if console().is_terminal and not json:
+                _live(address, watch, shop, readers, stop)
+            else:
+                _plain(address, watch, stop, json)
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join(10)
+        if watch.fatal:
+            raise CliError(watch.fatal, "the broker's last words are above", EXIT_FAILED)
+
+
+@contextmanager
+def _signals(stop: threading.Event) -> Iterator[None]:
+    """SIGTERM and SIGINT end the demo in order."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        stop.set()
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _cluster(bootstrap: str | None, port: int, data: Path | None, as_json: bool) -> Iterator[tuple[str, Broker | None]]:
+    """An address to use: of the cluster named, or of a broker of our own that ends with us."""
+    say: Callable[[str], None] = _say_nothing if as_json else _say
+    if bootstrap is not None:
+        yield bootstrap, None
+        return
+    chosen = free_port(port)
+    if chosen != port:
+        who = holder(port)
+        say(f"port {port} is taken{f' by {who}' if who else ''}: this broker listens on {chosen}")
+    try:
+        broker = Broker(data=data, listen=f"127.0.0.1:{chosen}").start()
+    except BrokerError as error:
+        raise CliError(str(error), "", EXIT_FAILED) from None
+    try:
+        say(
+            f"broker started in {broker.start_seconds:.2f} s, files in {broker.data_dir}"
+            + ("" if data else " (temporary)")
+        )
+        yield broker.bootstrap, broker
+    finally:
+        broker.close()
+
+
+def free_port(first: int) -> int:
+    """The first port that can be listened on, from this one upwards."""
+    for port in range(first, min(first + PORTS_TRIED, 65536)):
+        if listen_error("127.0.0.1", port) is None:
+            return port
+    raise CliError(f"ports {first} to {first + PORTS_TRIED - 1} are all taken", "give another with --port")
+
+
+def _say(text: str) -> None:
+    console().print(Text(text, style="dim"), soft_wrap=True)
+
+
+def _say_nothing(text: str) -> None:
+    pass
+
+
+def _create_topic(connection: Connection) -> None:
+    wanted = NewTopic(TOPIC, num_partitions=3, replication_factor=-1, config=CONFIG)
+    try:
+        connection.admin.create_topics([wanted])[TOPIC].result(10)
+    except KafkaException as error:
+        if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+            raise connection.explained(error, topic=TOPIC) from None
+
+
+class Watch(threading.Thread):
+    """Takes a snapshot about once a second; `latest` is the newest, `trouble` why there is no newer one."""
+
+    def __init__(self, connection: Connection, broker: Broker | None, stop: threading.Event) -> None:
+        super().__init__(name="watch", daemon=True)
+        self.latest = Snapshot()
+        self.trouble = ""
+        self.fatal = ""
+        self.own = broker is not None
+        self._broker = broker
+        self._stop_event = stop
+        self._observer = Observer(connection, broker.pid if broker is not None else None)
+
+    def run(self) -> None:
+        """Until the demo ends, or the broker does."""
+        while not self._stop_event.is_set():
+            begun = time.monotonic()
+            try:
+                self.latest = self._observer.snapshot()
+                self.trouble = ""
+            except CliError as error:
+                self.trouble = error.message
+            except KafkaException as error:
+                self.trouble = error.args[0].str()
+            if self._broker is not None and not self._broker.running and not self._stop_event.is_set():
+                self.fatal = f"the broker has ended\n{self._broker.log()[-2000:]}"
+                self._stop_event.set()
+            self._stop_event.wait(max(0.1, SNAPSHOT_S - (time.monotonic() - begun)))
+        self._observer.close()
+
+
+def _live(address: str, watch: Watch, shop: Shop, readers: dict[str, Reader], stop: threading.Event) -> None:
+    from rich.live import Live
+
+    screen = console()
+    screen.print(f"ready {address}")
+    screen.print("Paste any of these into another terminal:", style="bold")
+    screen.print(demo_view.paste_text(address), soft_wrap=True)
+    title = f"{'Tapelog' if watch.own else 'Cluster'} on {address}"
+    bars = demo_view.BARS if "utf" in (sys.stdout.encoding or "").lower() else demo_view.ASCII_BARS
+
+    def frame() -> RenderableType:
+        stopped = [name for name, reader in readers.items() if not reader.wanted.is_set()]
+        return demo_view.live(title, watch.latest, stopped, shop.rate, watch.trouble, bars=bars)
+
+    with Keys() as keys, Live(frame(), console=screen, auto_refresh=False, vertical_overflow="crop") as live:
+        while not stop.is_set():
+            for key in keys.read(FRAME_S):
+                _press(key, shop, readers, stop)
+            live.update(frame(), refresh=True)
+
+
+def _press(key: str, shop: Shop, readers: dict[str, Reader], stop: threading.Event) -> None:
+    match key:
+        case "s":
+            readers["billing"].toggle()
+        case "a":
+            readers["analytics"].toggle()
+        case "+" | "=":
+            shop.rate = min(RATE_MAX, shop.rate * 2)
+        case "-":
+            shop.rate = max(1, shop.rate / 2)
+        case "q" | "\x04":
+            stop.set()
+
+
+def _plain(address: str, watch: Watch, stop: threading.Event, as_json: bool) -> None:
+    if as_json:
+        print_json({"ready": address}, one_line=True)
+    else:
+        sys.stdout.write(f"ready {address}\n")
+        for what, line in demo_view.paste_lines(address):
+            sys.stdout.write(f"# {what}\n{line}\n")
+    sys.stdout.flush()
+    while not stop.wait(PLAIN_EVERY_S):
+        if as_json:
+            print_json(demo_view.document(watch.latest), one_line=True)
+        else:
+            sys.stdout.write((watch.trouble or demo_view.line(watch.latest)) + "\n")
+        sys.stdout.flush()

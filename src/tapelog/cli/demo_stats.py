@@ -1,0 +1,130 @@
+"""What the demo shows: a snapshot of the cluster's topics and groups, taken about once a second."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from dataclasses import dataclass, field
+
+from tapelog.cli.connect import Connection
+from tapelog.cli.group import state_name
+from tapelog.cli.lag import PartitionLag as Lag
+from tapelog.cli.lag import Place, StampReader, committed, totals, with_age
+
+HISTORY = 60
+TOPICS_MAX = 8
+GROUPS_MAX = 8
+
+
+@dataclass(frozen=True, slots=True)
+class TopicView:
+    """One topic. `rate` is in records per second since the last snapshot."""
+
+    name: str
+    partitions: int
+    records: int
+    rate: float
+
+
+@dataclass(frozen=True, slots=True)
+class GroupView:
+    """One group; `history` holds its lag in records, oldest first."""
+
+    name: str
+    state: str
+    rate: float
+    lag_records: int
+    lag_ms: int | None
+    history: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Everything at one moment."""
+
+    uptime_s: float = 0.0
+    topics: tuple[TopicView, ...] = ()
+    groups: tuple[GroupView, ...] = ()
+    memory_bytes: int | None = None
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What the last snapshot saw, for rates."""
+
+    at: float = 0.0
+    ends: dict[str, int] = field(default_factory=dict)
+    commits: dict[str, int] = field(default_factory=dict)
+
+
+class Observer:
+    """Takes snapshots. Keeps its clients open; one thread uses it."""
+
+    def __init__(self, connection: Connection, pid: int | None) -> None:
+        self._connection = connection
+        self._stamps = StampReader(connection)
+        self._pid = pid
+        self._begun = time.monotonic()
+        self._seen = _Seen()
+        self._histories: dict[str, deque[int]] = {}
+
+    def snapshot(self) -> Snapshot:
+        """Ask the cluster. Raises CliError if it does not answer."""
+        now = time.monotonic()
+        known = self._connection.metadata().topics
+        names = [name for name in sorted(known) if not name.startswith("__")][:TOPICS_MAX]
+        bounds = self._connection.bounds((name, number) for name in names for number in sorted(known[name].partitions))
+        listed = self._connection.result(self._connection.admin.list_consumer_groups())
+        groups = sorted(listed.valid, key=lambda entry: entry.group_id)[:GROUPS_MAX]
+        seconds = now - self._seen.at if self._seen.at else 0.0
+        ends = {name: sum(end for (topic, _), (_, end) in bounds.items() if topic == name) for name in names}
+        starts = {name: sum(start for (topic, _), (start, _) in bounds.items() if topic == name) for name in names}
+        topics = tuple(
+            TopicView(
+                name,
+                len(known[name].partitions),
+                ends[name] - starts[name],
+                _rate(ends[name], self._seen.ends.get(name), seconds),
+            )
+            for name in names
+        )
+        commits: dict[str, int] = {}
+        views = []
+        for entry in groups:
+            offsets = committed(self._connection, entry.group_id)
+            commits[entry.group_id] = sum(offsets.values())
+            lags = self._with_ages(
+                [Lag(*place, offset, *bounds[place]) for place, offset in offsets.items() if place in bounds]
+            )
+            records, age_ms = totals(lags)
+            history = self._histories.setdefault(entry.group_id, deque(maxlen=HISTORY))
+            history.append(records)
+            rate = _rate(commits[entry.group_id], self._seen.commits.get(entry.group_id), seconds)
+            views.append(GroupView(entry.group_id, state_name(entry.state), rate, records, age_ms, tuple(history)))
+        self._seen = _Seen(now, ends, commits)
+        return Snapshot(now - self._begun, topics, tuple(views), _memory(self._pid))
+
+    def _with_ages(self, lags: list[Lag]) -> list[Lag]:
+        behind: dict[Place, int] = {(lag.topic, lag.partition): lag.next_offset for lag in lags if lag.records}
+        stamps = self._stamps.read(behind) if behind else {}
+        now_ms = round(time.time() * 1000)
+        return [with_age(lag, stamps.get((lag.topic, lag.partition)), now_ms) for lag in lags]
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self._stamps.close()
+
+
+def _rate(now: int, before: int | None, seconds: float) -> float:
+    return max(0.0, (now - before) / seconds) if before is not None and seconds > 0 else 0.0
+
+
+def _memory(pid: int | None) -> int | None:
+    """Resident bytes of the broker, where the system tells."""
+    if pid is None:
+        return None
+    try:
+        with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as lines:
+            return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmRSS:"))
+    except (OSError, StopIteration, ValueError):
+        return None

@@ -1,0 +1,151 @@
+"""How the demo looks: tables for a terminal, lines for anything else. Pure: snapshots in, text out."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from tapelog.cli.demo_load import TOPIC
+from tapelog.cli.demo_stats import GroupView, Snapshot
+from tapelog.cli.output import table
+from tapelog.cli.units import format_count, format_duration, format_size
+
+BARS = "▁▂▃▄▅▆▇█"
+ASCII_BARS = "_.:-=+*#"
+SPARK_WIDTH = 40
+SPARK_FLOOR = 200  # records; what is always under way is no lag worth a mountain
+CALM_MS = 2000
+WORRY_MS = 10_000
+
+
+def sparkline(values: Sequence[int], width: int = SPARK_WIDTH, bars: str = BARS, floor: int = SPARK_FLOOR) -> str:
+    """The last values as a row of bars, scaled to the largest of them; small ones (below the floor) stay small."""
+    shown = list(values)[-width:]
+    top = max(floor, *shown) if shown else floor
+    return "".join(bars[min(len(bars) - 1, value * len(bars) // (top + 1))] for value in shown)
+
+
+def paste_lines(bootstrap: str) -> list[tuple[str, str]]:
+    """(what it does, a line to paste into a shell) with the real address."""
+    python = os.path.relpath(sys.executable)
+    python = sys.executable if python.startswith("..") else python
+    tape = os.path.join(os.path.dirname(python), "tape")
+    tape = tape if os.path.exists(tape) else f"{python} -m tapelog"
+    code = (
+        "from confluent_kafka import Consumer; "
+        f"c = Consumer({{'bootstrap.servers': '{bootstrap}', "
+        "'group.id': 'my-group', 'auto.offset.reset': 'earliest'}); "
+        f"c.subscribe(['{TOPIC}']); "
+        "[print(m.key(), m.value()) for m in c.consume(5, 10)]; c.close()"
+    )
+    return [
+        ("read five orders with kcat", f"kcat -b {bootstrap} -C -t {TOPIC} -o -5 -c 5"),
+        ("write one with kcat", f'echo \'{{"order": 0, "item": "mine"}}\' | kcat -b {bootstrap} -P -t {TOPIC}'),
+        ("read with Python, as a group", f'{python} -c "{code}"'),
+        ("follow with tape", f"{tape} consume {TOPIC} --follow --bootstrap {bootstrap}"),
+        ("lag of a group", f"{tape} group describe billing --bootstrap {bootstrap}"),
+    ]
+
+
+def paste_text(bootstrap: str) -> Text:
+    """The paste-ready lines, each under a comment, never broken: the terminal wraps them and copies them whole."""
+    text = Text()
+    for what, line in paste_lines(bootstrap):
+        text.append(f"# {what}\n", style="dim").append(line + "\n")
+    return text
+
+
+def _lag_style(group: GroupView) -> str:
+    if group.lag_ms is None or group.lag_ms < CALM_MS:
+        return "green"
+    return "yellow" if group.lag_ms < WORRY_MS else "bold red"
+
+
+def keys_text(stopped: Collection[str], rate: float) -> str:
+    """What the keys do, right now."""
+    billing = "start billing again: its lag shrinks" if "billing" in stopped else "stop billing: its lag grows"
+    analytics = "start analytics" if "analytics" in stopped else "stop analytics"
+    return f"keys:  s {billing}   a {analytics}   + - orders ({rate:g}/s)   q quit"
+
+
+def live(
+    title: str, snapshot: Snapshot, stopped: Collection[str], rate: float, trouble: str = "", *, bars: str = BARS
+) -> RenderableType:
+    """The view for a terminal."""
+    facts = [f"up {format_duration(snapshot.uptime_s * 1000)}"]
+    if snapshot.memory_bytes is not None:
+        facts.append(f"broker memory {format_size(snapshot.memory_bytes)}")
+    topics = table(
+        ["topic", "partitions>", "records>", "records/s>"],
+        [[t.name, t.partitions, format_count(t.records), format_count(t.rate)] for t in snapshot.topics],
+    )
+    groups = table(
+        ["group", "", "reads/s>", "lag>", "lag in time>", "lag, the last minute"],
+        [_group_row(group, group.name in stopped, bars) for group in snapshot.groups],
+    )
+    parts: list[RenderableType] = [
+        Text.assemble((title, "bold"), ("   " + ", ".join(facts), "dim")),
+        Text(),
+        topics,
+        Text(),
+        groups,
+        Text(),
+    ]
+    if trouble:
+        parts.append(Text(trouble, style="bold red"))
+    parts.append(Text(keys_text(stopped, rate), style="dim"))
+    return Group(*parts)
+
+
+def _group_row(group: GroupView, stopped: bool, bars: str) -> list[Any]:
+    style = _lag_style(group)
+    state = (
+        Text("stopped", style="bold red")
+        if stopped
+        else Text(group.state, style="green" if group.state == "stable" else "yellow")
+    )
+    time_lag = "-" if group.lag_ms is None else format_duration(group.lag_ms)
+    return [
+        group.name,
+        state,
+        format_count(group.rate),
+        Text(format_count(group.lag_records), style=style),
+        Text(time_lag, style=style),
+        Text(sparkline(group.history, bars=bars), style=style),
+    ]
+
+
+def line(snapshot: Snapshot) -> str:
+    """The view where there is no terminal: one line."""
+    parts = [f"{t.name} {format_count(t.records)} records {t.rate:.0f}/s" for t in snapshot.topics]
+    for group in snapshot.groups:
+        time_lag = "?" if group.lag_ms is None else format_duration(group.lag_ms)
+        parts.append(f"{group.name} lag {format_count(group.lag_records)} ({time_lag})")
+    return " · ".join(parts)
+
+
+def document(snapshot: Snapshot) -> dict[str, Any]:
+    """The same for programs."""
+    return {
+        "uptime_seconds": round(snapshot.uptime_s, 1),
+        "memory_bytes": snapshot.memory_bytes,
+        "topics": [
+            {"topic": t.name, "partitions": t.partitions, "records": t.records, "records_per_second": round(t.rate, 1)}
+            for t in snapshot.topics
+        ],
+        "groups": [
+            {
+                "group": group.name,
+                "state": group.state,
+                "records_per_second": round(group.rate, 1),
+                "lag_records": group.lag_records,
+                "lag_seconds": None if group.lag_ms is None else group.lag_ms / 1000,
+            }
+            for group in snapshot.groups
+        ],
+    }

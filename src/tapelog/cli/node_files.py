@@ -1,0 +1,128 @@
+"""A node's directory: `node.toml` (its configuration), `pid`, and `logs`. Called by `tape up` and `tape node`.
+
+Paths in node.toml are relative to the directory it lies in, so that a data directory can be copied or moved.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+
+from tapelog.base import ids
+from tapelog.base.node_config import Listener, NodeConfig
+
+CONFIG_FILE = "node.toml"
+PID_FILE = "pid"
+LOG_DIR = "logs"
+
+DEFAULTS = {"group.initial.rebalance.delay.ms": "0"}
+"""What `tape up` sets unless told otherwise: a first consumer should not wait three seconds for company."""
+
+
+def configured(directory: str, host: str, port: int, settings: dict[str, str]) -> NodeConfig:
+    """A configuration from the command line; ids and the controller's port come from an earlier node.toml if any.
+
+    Raises NodeConfigError (a ValueError) for one that no node can run with.
+    """
+    before = load(directory) if os.path.isfile(os.path.join(directory, CONFIG_FILE)) else None
+    controller = before.controller_listener if before is not None else None
+    if controller is None or listen_error(controller.host, controller.port) is not None:
+        controller = Listener("CONTROLLER", "127.0.0.1", free_port(avoid=port))
+    return NodeConfig(
+        node_id=1 if before is None else before.node_id,
+        cluster_id=new_cluster_id() if before is None else before.cluster_id,
+        listeners=[Listener("PLAINTEXT", host, port)],
+        controller_listener=controller,
+        log_dirs=[os.path.join(directory, LOG_DIR)],
+        settings={**DEFAULTS, **settings},
+    )
+
+
+class _SystemEntropy:
+    def below(self, bound: int) -> int:
+        return int.from_bytes(os.urandom(8), "big") % bound
+
+    def token(self, size: int) -> bytes:
+        return os.urandom(size)
+
+
+def new_cluster_id() -> str:
+    """A random cluster id in Kafka's text form."""
+    return ids.to_text(ids.new_id(_SystemEntropy()))
+
+
+def load(directory: str) -> NodeConfig:
+    """The configuration in a node's directory, its paths made usable from here."""
+    with open(os.path.join(directory, CONFIG_FILE), encoding="utf-8") as opened:
+        config = NodeConfig.from_toml(opened.read())
+    config.log_dirs = [os.path.join(directory, path) for path in config.log_dirs]
+    return config
+
+
+def save(config: NodeConfig, directory: str) -> None:
+    """Write node.toml, whole or not at all, if it would change."""
+    paths = config.log_dirs
+    config.log_dirs = [os.path.relpath(path, directory) if _is_inside(path, directory) else path for path in paths]
+    text = config.to_toml()
+    config.log_dirs = paths
+    path = os.path.join(directory, CONFIG_FILE)
+    with contextlib.suppress(OSError), open(path, encoding="utf-8") as opened:
+        if opened.read() == text:
+            return
+    os.makedirs(directory, exist_ok=True)
+    with open(path + ".tmp", "w", encoding="utf-8") as opened:
+        opened.write(text)
+    os.replace(path + ".tmp", path)
+
+
+def _is_inside(path: str, directory: str) -> bool:
+    return os.path.abspath(path).startswith(os.path.abspath(directory) + os.sep)
+
+
+def live_pid(directory: str) -> int | None:
+    """The process that runs this node, if its pid file names a live one that is not ours."""
+    try:
+        with open(os.path.join(directory, PID_FILE), encoding="ascii") as opened:
+            pid = int(opened.read())
+        os.kill(pid, 0)
+    except PermissionError:
+        return pid
+    except (OSError, ValueError):
+        return None
+    return pid if pid != os.getpid() else None
+
+
+def write_pid(directory: str) -> None:
+    """Say who runs the node."""
+    with open(os.path.join(directory, PID_FILE), "w", encoding="ascii") as opened:
+        opened.write(f"{os.getpid()}\n")
+
+
+def remove_pid(directory: str) -> None:
+    """The node has stopped."""
+    with contextlib.suppress(OSError):
+        os.remove(os.path.join(directory, PID_FILE))
+
+
+def listen_error(host: str, port: int) -> OSError | None:
+    """Why one cannot listen there; None if one can."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as tried:
+        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            tried.bind((host, port))
+            tried.listen(1)
+        except OSError as error:
+            return error
+    return None
+
+
+def free_port(avoid: int = 0) -> int:
+    """A port of the loopback that nobody listens on just now."""
+    while True:
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as chosen:
+            chosen.bind(("127.0.0.1", 0))
+            port: int = chosen.getsockname()[1]
+        if port != avoid:
+            return port
