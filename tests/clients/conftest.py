@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
+
 from tests.support.names import Fresh, MakeTopic
 from tests.support.waiting import until
 

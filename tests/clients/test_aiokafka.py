@@ -14,6 +14,7 @@ from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 from aiokafka.errors import MessageSizeTooLargeError
+
 from tests.support.names import Fresh, MakeTopic
 from tests.support.raw import Raw, batches, fetch
 

@@ -16,9 +16,12 @@ from confluent_kafka import Consumer
 
 from tapelog.cli.app import run
 from tapelog.cli.output import reset_consoles
+from tapelog.cli.units import format_moment
 from tests.support.names import Fresh, MakeTopic
 
 NOT_FOUND = 4
+HOUR_MS = 3_600_000
+YESTERDAY_MS = round(time.time()) * 1000 - 24 * HOUR_MS + 123  # old enough to tell apart, too young for retention
 
 
 class Tape:
@@ -94,15 +97,15 @@ def test_refusals_carry_the_brokers_words_and_a_next_step(tape: Tape, fresh: Fre
 
 def test_records_travel_with_key_headers_timestamp_and_partition(tape: Tape, make_topic: MakeTopic) -> None:
     topic = make_topic(2)
-    words = ("--key", "k", "-H", "trace=x1", "-p", "1", "--timestamp", "@1700000000123")
+    words = ("--key", "k", "-H", "trace=x1", "-p", "1", "--timestamp", f"@{YESTERDAY_MS}")
     assert f"1 record to {topic}: partition 1 at 0" in tape("produce", topic, '{"a": 1}', *words)
     (record,) = tape.lines("consume", topic)
     assert record == {
         "topic": topic,
         "partition": 1,
         "offset": 0,
-        "timestamp": "2023-11-14T22:13:20.123Z",
-        "timestamp_ms": 1_700_000_000_123,
+        "timestamp": format_moment(YESTERDAY_MS),
+        "timestamp_ms": YESTERDAY_MS,
         "key": "k",
         "value": {"a": 1},
         "headers": [["trace", "x1"]],
@@ -135,14 +138,14 @@ def test_json_lines_copy_a_topic(tape: Tape, make_topic: MakeTopic) -> None:
 def test_reading_by_offset_count_and_time(tape: Tape, make_topic: MakeTopic) -> None:
     topic = make_topic()
     for hour in range(3):
-        tape("produce", topic, f"at {hour}", "--timestamp", f"@{1_700_000_000_000 + hour * 3_600_000}")
+        tape("produce", topic, f"at {hour}", "--timestamp", f"@{YESTERDAY_MS + hour * HOUR_MS}")
     values = lambda *words: [r["value"] for r in tape.lines("consume", topic, *words)]  # noqa: E731
     assert values() == ["at 0", "at 1", "at 2"]
     assert values("--offset", "1") == ["at 1", "at 2"]
     assert values("--offset", "-1") == ["at 2"]
     assert values("-n", "2") == ["at 0", "at 1"]
-    assert values("--since", "@1700003600000") == ["at 1", "at 2"]
-    assert values("--since", "@1700000000001", "--until", "@1700007200000") == ["at 1"]
+    assert values("--since", f"@{YESTERDAY_MS + HOUR_MS}") == ["at 1", "at 2"]
+    assert values("--since", f"@{YESTERDAY_MS + 1}", "--until", f"@{YESTERDAY_MS + 2 * HOUR_MS}") == ["at 1"]
     assert values("--offset", "latest") == []
     tape("consume", topic, "--offset", "7", code=NOT_FOUND)
     assert "offsets 0 to 2" in tape.err
@@ -202,7 +205,7 @@ def test_lag_in_seconds_is_the_age_of_the_oldest_unread_record(tape: Tape, make_
 def test_offsets_are_moved_only_when_told_to(tape: Tape, make_topic: MakeTopic, fresh: Fresh) -> None:
     topic, group = make_topic(), fresh()
     for hour in range(4):
-        tape("produce", topic, str(hour), "--timestamp", f"@{1_700_000_000_000 + hour * 3_600_000}")
+        tape("produce", topic, str(hour), "--timestamp", f"@{YESTERDAY_MS + hour * HOUR_MS}")
     tape("consume", topic, "-g", group)
 
     def reset(*words: str) -> int:
@@ -220,7 +223,7 @@ def test_offsets_are_moved_only_when_told_to(tape: Tape, make_topic: MakeTopic, 
     assert reset("--to-latest", "--execute") == 4
     assert reset("--shift", "-3", "--execute") == 1
     assert reset("--to-offset", "99", "--execute") == 4
-    assert reset("--to-time", "@1700003600000", "--execute", "--topic", f"{topic}:0") == 1
+    assert reset("--to-time", f"@{YESTERDAY_MS + HOUR_MS}", "--execute", "--topic", f"{topic}:0") == 1
     assert reset("--by-duration", "1s", "--execute") == 4
     assert committed() == 4
 

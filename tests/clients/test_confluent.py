@@ -21,6 +21,7 @@ from confluent_kafka import (
     TopicPartition,
 )
 from confluent_kafka.admin import AdminClient, NewTopic
+
 from tests.support.names import Fresh, MakeTopic
 from tests.support.raw import Raw, batches, fetch
 from tests.support.waiting import until

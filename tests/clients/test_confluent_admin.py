@@ -28,6 +28,7 @@ from confluent_kafka.admin import (
     OffsetSpec,
     ResourceType,
 )
+
 from tests.clients.conftest import wait_for_topic
 from tests.support.names import Fresh, MakeTopic
 from tests.support.waiting import until

@@ -20,6 +20,7 @@ from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 from kafka.errors import MessageSizeTooLargeError, NonEmptyGroupError, TopicAlreadyExistsError
 from kafka.structs import OffsetAndMetadata
+
 from tests.support.names import Fresh, MakeTopic
 from tests.support.raw import Raw, batches, fetch
 from tests.support.waiting import until

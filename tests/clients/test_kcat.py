@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.support.names import Fresh, MakeTopic
 from tests.support.waiting import until
 

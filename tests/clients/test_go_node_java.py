@@ -1,0 +1,44 @@
+"""franz-go, sarama, KafkaJS and the Java client: the check programs in go/, node/ and java/, each in a process."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.clients.programs import BUILT, HERE, java, prepare, run
+
+
+@pytest.mark.needs("go")
+@pytest.mark.parametrize("check", ["codecs", "large", "groups", "static", "time", "admin", "recreate"])
+def test_franz_go(bootstrap: str, check: str) -> None:
+    prepare("go")
+    run([str(BUILT / "go-checks"), bootstrap, f"franz-{check}"])
+
+
+@pytest.mark.needs("go")
+@pytest.mark.parametrize("check", ["codecs", "idempotent", "groups", "admin"])
+def test_sarama(bootstrap: str, check: str) -> None:
+    prepare("go")
+    run([str(BUILT / "go-checks"), bootstrap, f"sarama-{check}"])
+
+
+@pytest.mark.needs("node")
+@pytest.mark.parametrize("check", ["codecs", "large", "idempotent", "groups", "admin"])
+def test_kafkajs(bootstrap: str, check: str) -> None:
+    prepare("node")
+    run(["node", str(HERE / "node" / "checks.js"), bootstrap, check])
+
+
+JAVA_CHECKS = {
+    "records": ["codecs", "large", "timestamps", "idempotent", "positions"],
+    "recreation": ["recreate"],
+    "rebalances": ["rebalances"],
+    "static-members-and-offsets": ["static", "offsets"],
+    "administration": ["topics", "configs", "records", "groups", "cluster"],
+}
+
+
+@pytest.mark.needs("java")
+@pytest.mark.parametrize("checks", JAVA_CHECKS.values(), ids=JAVA_CHECKS.keys())
+def test_the_java_client(bootstrap: str, checks: list[str]) -> None:
+    prepare("java")
+    run(java("Checks", bootstrap, *checks))

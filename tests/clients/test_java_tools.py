@@ -1,0 +1,181 @@
+"""Apache Kafka's own command-line tools: console, performance, verifiable clients, topics, configs, groups, offsets …"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.clients.programs import java, prepare, run
+from tests.support.names import Fresh, MakeTopic
+from tests.support.waiting import until
+
+pytestmark = pytest.mark.needs("java")
+
+TOOLS = "org.apache.kafka.tools."
+CONSOLE_CONSUMER = TOOLS + "consumer.ConsoleConsumer"
+GROUPS = TOOLS + "consumer.group.ConsumerGroupCommand"
+
+
+@pytest.fixture(autouse=True)
+def jars() -> None:
+    """The tools' jars are here, or the test is left out."""
+    prepare("java")
+
+
+def tool(bootstrap: str, name: str, *arguments: str, stdin: str = "") -> str:
+    """Run one of Kafka's tools to its end; its standard output."""
+    return run(java(name, "--bootstrap-server", bootstrap, *arguments), stdin=stdin)
+
+
+def test_console_producer_and_consumer(bootstrap: str, make_topic: MakeTopic, fresh: Fresh) -> None:
+    topic, group = make_topic(), fresh()
+    lines = "".join(f"h:{number},g:x\tkey-{number}\tvalue {number}\n" for number in range(20))
+    properties = ["--reader-property", "parse.key=true", "--reader-property", "parse.headers=true"]
+    tool(
+        bootstrap, TOOLS + "ConsoleProducer", "--topic", topic, "--compression-codec", "zstd", *properties, stdin=lines
+    )
+    shown = ["key", "headers", "offset", "partition", "timestamp"]
+    printing = [part for name in shown for part in ("--formatter-property", f"print.{name}=true")]
+    arguments = ["--topic", topic, "--from-beginning", "--max-messages", "20", "--group", group, *printing]
+    out = tool(bootstrap, CONSOLE_CONSUMER, *arguments).splitlines()
+    assert len(out) == 20
+    for number, line in enumerate(out):
+        assert re.fullmatch(
+            rf"CreateTime:\d+\tPartition:0\tOffset:{number}\th:{number},g:x\tkey-{number}\tvalue {number}", line
+        )
+
+
+def test_performance_tools(bootstrap: str, make_topic: MakeTopic) -> None:
+    topic = make_topic(3)
+    sizes = ["--topic", topic, "--num-records", "50000"]
+    out = tool(bootstrap, TOOLS + "ProducerPerformance", *sizes, "--record-size", "100", "--throughput", "-1")
+    assert "50000 records sent" in out
+    out = tool(bootstrap, TOOLS + "ConsumerPerformance", *sizes)
+    header, values = (line.split(", ") for line in out.strip().splitlines()[-2:])
+    assert int(dict(zip(header, values, strict=True))["data.consumed.in.nMsg"]) >= 50_000
+    out = tool(bootstrap, TOOLS + "GetOffsetShell", "--topic", topic)
+    assert sum(int(line.rsplit(":", 1)[1]) for line in out.split()) == 50_000
+
+
+def test_end_to_end_latency_tool(bootstrap: str, make_topic: MakeTopic) -> None:
+    topic = make_topic()
+    arguments = ["--topic", topic, "--num-records", "500", "--producer-acks", "all", "--record-size", "100"]
+    assert "Percentiles" in tool(bootstrap, TOOLS + "EndToEndLatency", *arguments)
+
+
+def events(path: Path) -> list[dict[str, Any]]:
+    """What a verifiable tool has printed so far."""
+    return [json.loads(line) for line in path.read_text().splitlines() if line.startswith("{") and line.endswith("}")]
+
+
+def test_verifiable_producer_and_consumers(bootstrap: str, make_topic: MakeTopic, fresh: Fresh, tmp_path: Path) -> None:
+    topic, group = make_topic(4), fresh()
+    producing = ["--topic", topic, "--max-messages", "5000", "--acks", "-1"]
+    out = tool(bootstrap, TOOLS + "VerifiableProducer", *producing)
+    sent = [event for line in out.splitlines() if (event := json.loads(line))["name"] == "producer_send_success"]
+    assert len(sent) == 5000
+    wanted = {(event["partition"], event["offset"]) for event in sent}
+    assert len(wanted) == 5000
+
+    members: list[subprocess.Popen[bytes]] = []
+    outputs = [tmp_path / "first", tmp_path / "second"]
+    consuming = ["--topic", topic, "--group-id", group, "--reset-policy", "earliest", "--verbose"]
+    try:
+        for output in outputs:
+            with output.open("wb") as sink:
+                command = java(TOOLS + "VerifiableConsumer", "--bootstrap-server", bootstrap, *consuming)
+                members.append(subprocess.Popen(command, stdout=sink, stderr=subprocess.DEVNULL))
+
+        def read() -> set[tuple[int, int]]:
+            everything = [event for output in outputs for event in events(output)]
+            return {(event["partition"], event["offset"]) for event in everything if event["name"] == "record_data"}
+
+        until(lambda: read() == wanted, "every record", seconds=40)
+
+        def assigned(output: Path) -> int:
+            found = [event for event in events(output) if event["name"] == "partitions_assigned"]
+            return len(found[-1]["partitions"]) if found else 0
+
+        until(lambda: [assigned(output) for output in outputs] == [2, 2], "two share", seconds=40)
+        members[0].terminate()
+        members[0].wait(20)
+        until(lambda: assigned(outputs[1]) == 4, "one owns all", seconds=40)
+    finally:
+        for member in members:
+            member.terminate()
+            member.wait(20)
+    assert events(outputs[0])[-1]["name"] == "shutdown_complete"
+
+
+def test_topics_and_configs_tools(bootstrap: str, fresh: Fresh) -> None:
+    topic = fresh()
+    topics = TOOLS + "TopicCommand"
+    create = ["--create", "--topic", topic, "--partitions", "3", "--config", "retention.ms=1000000"]
+    assert f"Created topic {topic}." in tool(bootstrap, topics, *create)
+    assert topic in tool(bootstrap, topics, "--list").split()
+    described = tool(bootstrap, topics, "--describe", "--topic", topic)
+    assert "PartitionCount: 3" in described
+    assert "retention.ms=1000000" in described
+    assert len(re.findall(r"Partition: \d\s+Leader: \d+\s+Replicas: \d+\s+Isr: \d+", described)) == 3
+    tool(bootstrap, topics, "--alter", "--topic", topic, "--partitions", "5")
+    assert "PartitionCount: 5" in tool(bootstrap, topics, "--describe", "--topic", topic)
+
+    configs, entity = "kafka.admin.ConfigCommand", ["--entity-type", "topics", "--entity-name", topic]
+    tool(
+        bootstrap, configs, "--alter", *entity, "--add-config", "segment.bytes=2000000,cleanup.policy=[compact,delete]"
+    )
+    out = tool(bootstrap, configs, "--describe", *entity)
+    assert "segment.bytes=2000000" in out
+    assert "cleanup.policy=compact,delete" in out
+    tool(bootstrap, configs, "--alter", *entity, "--delete-config", "segment.bytes")
+    assert "segment.bytes=" not in tool(bootstrap, configs, "--describe", *entity)
+    brokers = tool(bootstrap, configs, "--describe", "--entity-type", "brokers", "--all")
+    assert "log.segment.bytes=1073741824" in brokers
+    tool(bootstrap, topics, "--delete", "--topic", topic)
+    assert topic not in tool(bootstrap, topics, "--list").split()
+
+
+def test_groups_and_offsets_tools(bootstrap: str, make_topic: MakeTopic, fresh: Fresh, tmp_path: Path) -> None:
+    topic, group = make_topic(), fresh()
+    tool(bootstrap, TOOLS + "ConsoleProducer", "--topic", topic, stdin="".join(f"{n}\n" for n in range(30)))
+    reading = ["--topic", topic, "--group", group, "--from-beginning", "--max-messages", "12"]
+    tool(bootstrap, CONSOLE_CONSUMER, *reading)
+
+    def row() -> list[str]:
+        out = tool(bootstrap, GROUPS, "--describe", "--group", group)
+        return next(line.split()[1:6] for line in out.splitlines() if line.startswith(group))
+
+    assert row() == [topic, "0", "12", "30", "18"]
+    assert group in tool(bootstrap, GROUPS, "--list").split()
+    for target, wanted in ((["--to-earliest"], "0"), (["--shift-by", "7"], "7"), (["--to-latest"], "30")):
+        tool(bootstrap, GROUPS, "--reset-offsets", "--group", group, "--topic", topic, *target, "--execute")
+        assert row()[2] == wanted
+    tool(bootstrap, GROUPS, "--delete", "--group", group)
+    assert group not in tool(bootstrap, GROUPS, "--list").split()
+
+    request = tmp_path / "records.json"
+    request.write_text(json.dumps({"version": 1, "partitions": [{"topic": topic, "partition": 0, "offset": 10}]}))
+    tool(bootstrap, TOOLS + "DeleteRecordsCommand", "--offset-json-file", str(request))
+    earliest = tool(bootstrap, TOOLS + "GetOffsetShell", "--topic", topic, "--time", "earliest")
+    assert earliest.strip() == f"{topic}:0:10"
+
+
+def test_cluster_tools(bootstrap: str, make_topic: MakeTopic) -> None:
+    topic = make_topic()
+    out = tool(bootstrap, TOOLS + "LogDirsCommand", "--describe", "--topic-list", topic)
+    (broker,) = json.loads(out.splitlines()[-1])["brokers"]
+    assert broker["logDirs"][0]["partitions"][0]["partition"] == f"{topic}-0"
+    versions = tool(bootstrap, TOOLS + "BrokerApiVersionsCommand")
+    assert re.search(r"Produce\(0\): 0 to 13 \[usable: 13\]", versions)
+    assert "UNSUPPORTED" not in versions.split("CreateAcls")[0]
+    quorum = run(java(TOOLS + "MetadataQuorumCommand", "--bootstrap-server", bootstrap, "describe", "--status"))
+    assert re.search(r"LeaderId:\s+\d+", quorum)
+    features = run(java(TOOLS + "FeatureCommand", "--bootstrap-server", bootstrap, "describe"))
+    assert "Feature: metadata.version" in features
+    identity = run(java(TOOLS + "ClusterTool", "cluster-id", "--bootstrap-server", bootstrap))
+    assert re.search(r"Cluster ID: \S{22}", identity)
