@@ -20,7 +20,7 @@ NOT_FOUND_IS_AN_ERROR_FROM: Final = 6
 
 
 def describe(groups: ClassicGroups, group_id: str, api_version: int) -> DescribedGroup:
-    """One group with its members; their metadata and assignments only when it is stable."""
+    """One group with its members; its protocol and their metadata only when it is stable."""
     group = groups.find(group_id)
     if group is None:
         if api_version < NOT_FOUND_IS_AN_ERROR_FROM:
@@ -49,7 +49,7 @@ def _describe_member(group: ClassicGroup, member: ClassicMember) -> DescribedGro
         client_id=member.client_id,
         client_host=member.client_host,
         member_metadata=member.metadata(group.protocol or "") if stable else b"",
-        member_assignment=member.assignment if stable else b"",
+        member_assignment=member.assignment,
     )
 
 

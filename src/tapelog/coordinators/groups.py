@@ -88,11 +88,10 @@ class GroupCoordinator:
 
     def join_group(self, caller: Caller, request: JoinGroupRequest, done: Callable[[JoinGroupResponse], None]) -> None:
         """JoinGroup. The answer comes when the joining phase of the group's rebalance is over."""
-        null_name = caller.api_version >= NULLABLE_PROTOCOL_FROM
+        no_protocol = None if caller.api_version >= NULLABLE_PROTOCOL_FROM else ""
 
         def give(response: JoinGroupResponse) -> None:
-            if not null_name and response.protocol_name is None:
-                response.protocol_name = ""
+            response.protocol_name = response.protocol_name or no_protocol
             done(response)
 
         def refuse(code: ErrorCode) -> None:

@@ -171,7 +171,12 @@ class OffsetRequests:
                 refused.append(_delete_refusal(topic.name, missing))
 
         def give(response: OffsetDeleteResponse) -> None:
-            response.topics += refused
+            by_name = {topic.name: topic for topic in response.topics}
+            for topic in refused:
+                first = by_name.setdefault(topic.name, topic)
+                if first is not topic:
+                    first.partitions += topic.partitions
+            response.topics = list(by_name.values())
             done(response)
 
         def refuse(code: ErrorCode) -> None:

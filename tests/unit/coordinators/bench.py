@@ -110,13 +110,19 @@ class BenchTopics:
 class Bench:
     """A group coordinator with everything around it, and the answers it gave."""
 
-    def __init__(self, *, seed: int = 0, log: BenchLog | None = None, load: bool = True, **settings: str) -> None:
+    def __init__(
+        self,
+        settings: dict[str, str] | None = None,
+        *,
+        seed: int = 0,
+        log: BenchLog | None = None,
+        load: bool = True,
+    ) -> None:
         self.clock = BenchClock()
         self.timers = Timers(self.clock)
         self.log = log or BenchLog()
         self.topics = BenchTopics({"orders": 4, "events": 2})
-        names = {name.replace("_", "."): value for name, value in settings.items()}
-        names = {"offsets.topic.num.partitions": "1", "group.initial.rebalance.delay.ms": "0"} | names
+        names = {"offsets.topic.num.partitions": "1", "group.initial.rebalance.delay.ms": "0"} | (settings or {})
         self.coordinator = GroupCoordinator(self.log, self.timers, BenchEntropy(seed), self.topics, names)
         if load:
             for partition in range(self.coordinator.config.partitions):

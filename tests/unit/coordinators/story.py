@@ -72,7 +72,6 @@ class Story:
         self.told: list[str] = []
         self.waiting: list[str] = []
         self.logged = 0
-        self.settings: dict[str, str] = {}
 
     def run(self, line: str) -> None:
         """One command."""
@@ -326,8 +325,7 @@ class Story:
 
     def do_config(self, plain: list[str], named: dict[str, str]) -> None:
         """config NAME=VALUE...: start over with these broker settings"""
-        self.settings = {name.replace(".", "_"): value for name, value in named.items()}
-        self.bench = Bench(**self.settings)
+        self.bench = Bench(named)
         self.logged = 0
 
     def do_advance(self, plain: list[str], named: dict[str, str]) -> None:
