@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 NAME_LENGTH_MAX: Final = 249
@@ -12,6 +13,9 @@ CLUSTER_METADATA: Final = "__cluster_metadata"
 
 INTERNAL_TOPICS: Final = (CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_GROUP_STATE)
 """Topics that the broker itself writes; clients see them marked as internal."""
+
+_SEPARATORS_TRIED_MAX: Final = 8
+"""Up to here, trying every spelling is cheaper than looking through all topics."""
 
 _LEGAL: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 
@@ -34,6 +38,19 @@ def is_internal(name: str) -> bool:
     return name in INTERNAL_TOPICS
 
 
-def collision_key(name: str) -> str | None:
-    """Names with the same key collide in metric names; None for names that cannot collide with others."""
-    return name.replace(".", "_") if "." in name or "_" in name else None
+def colliding(name: str, others: Collection[str]) -> str | None:
+    """Another name that differs only in '.' and '_', which metric names cannot tell apart; None if there is none."""
+    places = [position for position, character in enumerate(name) if character in "._"]
+    if not places:
+        return None
+    if len(places) > _SEPARATORS_TRIED_MAX:
+        plain = name.replace(".", "_")
+        return next((other for other in others if other != name and other.replace(".", "_") == plain), None)
+    letters = list(name)
+    for choice in range(1 << len(places)):
+        for bit, position in enumerate(places):
+            letters[position] = "._"[choice >> bit & 1]
+        other = "".join(letters)
+        if other != name and other in others:
+            return other
+    return None

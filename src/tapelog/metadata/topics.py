@@ -48,8 +48,8 @@ def create_topics(
     records: list[MetadataRecord] = []
     response = CreateTopicsResponse(topics=[])
     repeated = _repeated(topic.name for topic in request.topics)
-    collisions = {topic_names.collision_key(name): name for name in image.topics}
-    collisions.pop(None, None)
+    told = _ToldConfigs(Layers(image, settings, None))
+    accepted: dict[str, None] = {}
     answered: dict[str, None] = {}
     for topic in request.topics:
         if topic.name in answered:
@@ -58,24 +58,23 @@ def create_topics(
         result = CreatableTopicResult(name=topic.name, topic_id=ZERO_UUID, error_message=None, configs=[])
         response.topics.append(result)
         try:
-            _check_new_name(image, topic.name, repeated, collisions)
-            made = _create(image, settings, entropy, topic, result, RECORDS_PER_REQUEST_MAX - len(records))
+            _check_new_name(image, topic.name, repeated, accepted)
+            configs = _given_configs(topic)
+            room = RECORDS_PER_REQUEST_MAX - len(records) - len(configs) - 1
+            assignment = _assignment(image, settings, entropy, topic, room)
         except KafkaError as error:
             result.error_code, result.error_message = error.code, error.message
-            result.topic_id, result.num_partitions, result.replication_factor, result.configs = ZERO_UUID, -1, -1, []
             continue
-        records += made
-        key = topic_names.collision_key(topic.name)
-        if key is not None:
-            collisions[key] = topic.name
-        if request.validate_only:
-            result.topic_id = ZERO_UUID
+        accepted[topic.name] = None
+        topic_id = ids.new_id(entropy)
+        records += _creation(image, topic.name, topic_id, configs, assignment)
+        result.topic_id = ZERO_UUID if request.validate_only else topic_id
+        result.num_partitions, result.replication_factor = len(assignment), len(assignment[0])
+        result.configs = told.about(configs)
     return Outcome([] if request.validate_only else records, response)
 
 
-def _check_new_name(
-    image: MetadataImage, name: str, repeated: dict[str, None], collisions: dict[str | None, str]
-) -> None:
+def _check_new_name(image: MetadataImage, name: str, repeated: dict[str, None], accepted: dict[str, None]) -> None:
     if name in repeated:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Topic '{name}' appears more than once in the request")
     if name == topic_names.CLUSTER_METADATA:
@@ -85,44 +84,53 @@ def _check_new_name(
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
     if name in image.topics:
         raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
-    other = collisions.get(topic_names.collision_key(name))
+    other = topic_names.colliding(name, image.topics) or topic_names.colliding(name, accepted)
     if other is not None:
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic '{other}'")
 
 
-def _create(
-    image: MetadataImage,
-    settings: BrokerSettings,
-    entropy: Entropy,
-    topic: CreatableTopic,
-    result: CreatableTopicResult,
-    room: int,
-) -> list[MetadataRecord]:
+def _given_configs(topic: CreatableTopic) -> dict[str, str]:
     configs: dict[str, str] = {}
     for config in topic.configs:
         if config.value is None:
             raise KafkaError(ErrorCode.INVALID_CONFIG, f"Topic config {config.name} needs a value")
         configs[config.name] = config.value
     check_topic_configs(configs)
-    assignment = _assignment(image, settings, entropy, topic, room - len(configs) - 1)
-    topic_id = ids.new_id(entropy)
-    result.topic_id = topic_id
-    result.num_partitions = len(assignment)
-    result.replication_factor = len(assignment[0])
-    layers = Layers(image, settings, None)
-    result.configs = [
-        CreatableTopicConfigs(name=entry.name, value=entry.value, read_only=False, config_source=entry.source)
-        for entry in topic_entries(layers, configs)
-    ]
-    records: list[MetadataRecord] = [TopicRecord(name=topic.name, topic_id=topic_id)]
+    return configs
+
+
+def _creation(
+    image: MetadataImage, name: str, topic_id: bytes, configs: dict[str, str], assignment: list[list[int]]
+) -> list[MetadataRecord]:
+    records: list[MetadataRecord] = [TopicRecord(name=name, topic_id=topic_id)]
     records += [
-        ConfigRecord(resource_type=RESOURCE_TOPIC, resource_name=topic.name, name=name, value=configs[name])
-        for name in configs
+        ConfigRecord(resource_type=RESOURCE_TOPIC, resource_name=name, name=key, value=configs[key]) for key in configs
     ]
     records += [
         placement.partition_record(image, topic_id, index, replicas) for index, replicas in enumerate(assignment)
     ]
     return records
+
+
+class _ToldConfigs:
+    """What a response tells of new topics' configurations; topics without overrides share one list."""
+
+    def __init__(self, layers: Layers) -> None:
+        self._layers = layers
+        self._shared: list[CreatableTopicConfigs] | None = None
+
+    def about(self, overrides: dict[str, str]) -> list[CreatableTopicConfigs]:
+        if overrides:
+            return self._entries(overrides)
+        if self._shared is None:
+            self._shared = self._entries({})
+        return self._shared
+
+    def _entries(self, overrides: dict[str, str]) -> list[CreatableTopicConfigs]:
+        return [
+            CreatableTopicConfigs(name=entry.name, value=entry.value, read_only=False, config_source=entry.source)
+            for entry in topic_entries(self._layers, overrides)
+        ]
 
 
 def _assignment(

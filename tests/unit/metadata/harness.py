@@ -121,6 +121,7 @@ class Cluster:
         self.port = port if port is not None else MemoryLog()
         self.snapshots = snapshots if snapshots is not None else MemorySnapshots()
         self.published: list[tuple[MetadataImage, ImageDelta]] = []
+        self.checked = True
         self.log = MetadataLog(
             self.port,
             self.snapshots,
@@ -143,7 +144,8 @@ class Cluster:
     def commit(self) -> None:
         """Everything appended becomes durable."""
         self.log.on_commit(self.port.end_offset)
-        invariants(self.log.image)
+        if self.checked:
+            invariants(self.log.image)
 
     def register(self, id: int, fenced: bool = False) -> int:
         registration = BrokerRegistration(
