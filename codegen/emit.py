@@ -159,7 +159,8 @@ class FieldCode:
             return f"None if (n := {count}) < 0 else {items}" if nullable else items
         if field.struct is not None:
             item = self._read_item(compact)
-            return f"{item} if r.present() else None" if nullable else item
+            there = "r.uvarint() > 0" if version in field.tagged else "r.present()"
+            return f"{item} if {there} else None" if nullable else item
         if field.type == "records":
             item = self._read_item(compact)
             return item if nullable else f'not_null({item}, "{self.name}")'
@@ -201,15 +202,13 @@ class FieldCode:
                 return [f"{self.name} = {checked}", f"{array}(len({self.name}))", *loop]
             return [f"{array}(len({value}))", *loop]
         if field.struct is not None:
+            absent, there = (
+                (f"{w}.uvarint(0)", f"{w}.uvarint(1)") if version in field.tagged else (f"{w}.i8(-1)", f"{w}.i8(1)")
+            )
+            written = [*([there] if nullable else []), self._write_item(w, checked, compact)]
             if nullable and not known:
-                return [
-                    f"if {value} is None:",
-                    *block([f"{w}.i8(-1)"]),
-                    "else:",
-                    *block([f"{w}.i8(1)", self._write_item(w, value, compact)]),
-                ]
-            mark = [f"{w}.i8(1)"] if nullable else []
-            return [*mark, self._write_item(w, checked, compact)]
+                return [f"if {value} is None:", *block([absent]), "else:", *block(written)]
+            return written
         if field.type in SIZED and field.type != "records":
             null = "nullable_" if nullable and not known else ""
             return [f"{w}.{'compact_' if compact else ''}{null}{SIZED[field.type][0]}({checked})"]

@@ -14,7 +14,7 @@ from tapelog.wire.message import Message
 
 def _load(name: str) -> type[Message]:
     module = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name).lower()
-    found = getattr(import_module(f"tapelog.wire.messages.{module}"), name)
+    found: type[Message] = getattr(import_module(f"tapelog.wire.messages.{module}"), name)
     assert issubclass(found, Message)
     return found
 

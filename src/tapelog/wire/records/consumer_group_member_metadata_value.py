@@ -133,7 +133,7 @@ class ConsumerGroupMemberMetadataValue(Message):
             tag = r.uvarint()
             stop = r.tag_end()
             if tag == 0:
-                made.classic_member_metadata = ClassicMemberMetadata.decode(r, version) if r.present() else None
+                made.classic_member_metadata = ClassicMemberMetadata.decode(r, version) if r.uvarint() > 0 else None
             else:
                 r.pos = stop
             r.end_tag(stop)
@@ -160,8 +160,8 @@ class ConsumerGroupMemberMetadataValue(Message):
             if self.classic_member_metadata is None or self.classic_member_metadata != ClassicMemberMetadata():
                 field = Writer()
                 if self.classic_member_metadata is None:
-                    field.i8(-1)
+                    field.uvarint(0)
                 else:
-                    field.i8(1)
+                    field.uvarint(1)
                     self.classic_member_metadata.encode(field, version)
                 w.tagged(0, field)
