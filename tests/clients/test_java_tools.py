@@ -1,4 +1,4 @@
-"""Apache Kafka's own command-line tools: console, performance, verifiable clients, topics, configs, groups, offsets …"""
+"""Apache Kafka's own command-line tools: console, performance, verifiable clients, topics, configs, groups."""
 
 from __future__ import annotations
 
