@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from tapelog.base.ids import DIR_UNASSIGNED
 from tapelog.metadata.image import (
     RESOURCE_TOPIC,
     BrokerImage,
@@ -206,7 +207,7 @@ class ImageDelta:
             leader=record.leader if leads else old.leader,
             leader_epoch=old.leader_epoch + 1 if leads else old.leader_epoch,
             partition_epoch=old.partition_epoch + 1,
-            directories=old.directories if record.directories is None else tuple(record.directories),
+            directories=_directories(record, old),
             removing_replicas=_changed(record.removing_replicas, old.removing_replicas),
             adding_replicas=_changed(record.adding_replicas, old.adding_replicas),
             leader_recovery_state=old.leader_recovery_state if state == -1 else state,
@@ -331,6 +332,16 @@ class ImageDelta:
 
 def _changed(new: list[int] | None, old: tuple[int, ...]) -> tuple[int, ...]:
     return old if new is None else tuple(new)
+
+
+def _directories(record: PartitionChangeRecord, old: PartitionImage) -> tuple[bytes, ...]:
+    """One per replica: as told, else replicas keep theirs and new ones have none yet."""
+    if record.directories is not None:
+        return tuple(record.directories)
+    if record.replicas is None or not old.directories:
+        return old.directories
+    known = dict(zip(old.replicas, old.directories, strict=True))
+    return tuple(known.get(id, DIR_UNASSIGNED) for id in record.replicas)
 
 
 def _with(old: BrokerImage, fenced: bool, leaving: bool, log_dirs: tuple[bytes, ...]) -> BrokerImage:

@@ -408,3 +408,13 @@ def test_auto_creation_uses_the_defaults_and_reports_what_cannot_be() -> None:
     response = cluster.run(lambda image: cluster.controller.auto_create_topics(image, ["a", "b ad"]))
     assert [result.error_code for result in response.topics] == [0, ErrorCode.INVALID_TOPIC_EXCEPTION]
     assert len(cluster.image.topics["a"].partitions) == 6
+
+
+@pytest.mark.parametrize("separators", [1, 5, 12])
+def test_collisions_are_found_whatever_the_number_of_separators(separators: int) -> None:
+    cluster = Cluster()
+    create(cluster, topic("x" + ".a" * separators), topic("other"))
+    (result,) = create(cluster, topic("x" + "_a" * separators))
+    assert result.error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
+    (fine,) = create(cluster, topic("y" + "_a" * separators))
+    assert fine.error_code == 0
