@@ -23,7 +23,13 @@ class Route:
     """One API: its versions, how to decode it and who answers it."""
 
     def __init__(
-        self, api_key: int, name: str, versions: tuple[int, int], flexible_from: int, handler: str, advertised_from: int = -1
+        self,
+        api_key: int,
+        name: str,
+        versions: tuple[int, int],
+        flexible_from: int,
+        handler: str,
+        advertised_from: int = -1,
     ) -> None:
         self.api_key = api_key
         self.name = name
@@ -31,23 +37,25 @@ class Route:
         self.flexible_from = flexible_from
         self.advertised_from = advertised_from if advertised_from >= 0 else self.min_version
         self.handler = handler
-        self._decode: Callable[[Reader, int], Message] | None = None
-        self._handle: Handler | None = None
+        self._decode: Callable[[Reader, int], Message] = self._load_decoder
+        self._handle: Handler = self._load_handler
 
-    @property
-    def decode(self) -> Callable[[Reader, int], Message]:
-        """The request's decoder."""
-        if self._decode is None:
-            self._decode = _message_class(self.name, "Request").decode
-        return self._decode
+    def decode(self, reader: Reader, version: int) -> Message:
+        """The request in these bytes; WireError if they are none."""
+        return self._decode(reader, version)
 
-    @property
-    def handle(self) -> Handler:
-        """The function that answers."""
-        if self._handle is None:
-            module, _, function = self.handler.partition(":")
-            self._handle = getattr(import_module(f"tapelog.server.handlers.{module}"), function or "handle")
-        return self._handle
+    def handle(self, node: NodeApi, call: Call, request: Message) -> None:
+        """Answer the request."""
+        self._handle(node, call, request)
+
+    def _load_decoder(self, reader: Reader, version: int) -> Message:
+        self._decode = _message_class(self.name, "Request").decode
+        return self._decode(reader, version)
+
+    def _load_handler(self, node: NodeApi, call: Call, request: Message) -> None:
+        module, _, function = self.handler.partition(":")
+        self._handle = getattr(import_module(f"tapelog.server.handlers.{module}"), function or "handle")
+        self._handle(node, call, request)
 
     def error_response(self, code: int, message: str) -> Message | None:
         """A response that carries nothing but an error; None if this API's response has no place for one."""
