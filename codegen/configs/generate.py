@@ -30,7 +30,7 @@ HEADER = '''"""Every configuration name of Apache Kafka {version} and Tapelog, a
 
 A row is (name, type, default or None, importance, bounds). Types are the wire numbers of DescribeConfigs.
 Bounds, read by config_values.py: "" anything; "0.." and "1..9" ranges, "1..9|-1" or one more value; "in:a,b" one of;
-"ci:a,b" one of, in any case; "list:a,b" a list of these; "nonempty", "nonempty-list", "replicas", "reset".
+"ci:a,b" one of, in any case; "list:a,b" a list of these; "nonempty", "nonempty-items", "replicas", "reset".
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def bounds(kind: str, validator: str) -> str:
     if found := re.fullmatch(r"(\(case insensitive\) )?\[([\w, ]+)\]", validator):
         names = ",".join(name.strip() for name in found.group(2).split(","))
         return ("ci:" if found.group(1) else "list:" if kind == "LIST" else "in:") + names
-    known = {"non-empty string": "nonempty", "non-empty list": "nonempty-list", "non-null string": ""}
+    known = {"non-empty string": "nonempty", "non-empty list": "nonempty-items", "non-null string": ""}
     if validator in known:
         return known[validator]
     if validator.startswith("[partitionId]"):

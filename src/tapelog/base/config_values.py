@@ -116,9 +116,9 @@ def _check_bounds(kind: int, bounds: str, value: str) -> None:
     elif bounds == "nonempty":
         if not value:
             raise ValueError("must not be empty")
-    elif bounds == "nonempty-list":
-        if not split_list(value):
-            raise ValueError("the list must not be empty")
+    elif bounds == "nonempty-items":
+        if "" in split_list(value):
+            raise ValueError("an item must not be empty")
     elif bounds == "replicas":
         _check_replicas(value)
     elif bounds == "reset":

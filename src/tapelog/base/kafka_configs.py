@@ -2,7 +2,7 @@
 
 A row is (name, type, default or None, importance, bounds). Types are the wire numbers of DescribeConfigs.
 Bounds, read by config_values.py: "" anything; "0.." and "1..9" ranges, "1..9|-1" or one more value; "in:a,b" one of;
-"ci:a,b" one of, in any case; "list:a,b" a list of these; "nonempty", "nonempty-list", "replicas", "reset".
+"ci:a,b" one of, in any case; "list:a,b" a list of these; "nonempty", "nonempty-items", "replicas", "reset".
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ BROKER: Final[tuple[Row, ...]] = (
     ("controller.performance.sample.period.ms", 5, "60000", 1, "100.."),
     ("controller.quorum.append.linger.ms", 3, "25", 1, "0.."),
     ("controller.quorum.auto.join.enable", 1, "false", 2, ""),
-    ("controller.quorum.bootstrap.servers", 7, "", 0, "nonempty-list"),
+    ("controller.quorum.bootstrap.servers", 7, "", 0, "nonempty-items"),
     ("controller.quorum.election.backoff.max.ms", 3, "1000", 0, "0.."),
     ("controller.quorum.election.timeout.ms", 3, "1000", 0, "0.."),
     ("controller.quorum.fetch.max.bytes", 3, "1048576", 2, "1.."),
@@ -92,7 +92,7 @@ BROKER: Final[tuple[Row, ...]] = (
     ("controller.quorum.fetch.timeout.ms", 3, "2000", 0, "0.."),
     ("controller.quorum.request.timeout.ms", 3, "2000", 1, "0.."),
     ("controller.quorum.retry.backoff.ms", 3, "20", 2, "0.."),
-    ("controller.quorum.voters", 7, "", 0, "nonempty-list"),
+    ("controller.quorum.voters", 7, "", 0, "nonempty-items"),
     ("controller.quota.window.num", 3, "11", 2, "1.."),
     ("controller.quota.window.size.seconds", 3, "1", 2, "1.."),
     ("controller.socket.timeout.ms", 3, "30000", 1, ""),

@@ -1,0 +1,152 @@
+"""NodeConfig: what a node can run with, what it cannot and why, and node.toml."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tapelog.base.node_config import Listener, NodeConfig, NodeConfigError, parse_listeners
+
+CLUSTER = "MkU3OEVBNTcwNTJENDM2Qk"
+
+
+def config(**changes: Any) -> NodeConfig:
+    values: dict[str, Any] = {
+        "node_id": 1,
+        "cluster_id": CLUSTER,
+        "listeners": [Listener.parse("PLAINTEXT://127.0.0.1:9092")],
+        "controller_listener": Listener.parse("CONTROLLER://127.0.0.1:9093"),
+        "log_dirs": ["data"],
+    }
+    return NodeConfig(**(values | changes))
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "host", "port"),
+    [
+        ("PLAINTEXT://localhost:9092", "PLAINTEXT", "localhost", 9092),
+        ("plaintext://localhost:0", "PLAINTEXT", "localhost", 0),
+        ("MY_NAME://[::1]:1", "MY_NAME", "::1", 1),
+        ("PLAINTEXT://:9092", "PLAINTEXT", "", 9092),
+    ],
+)
+def test_listeners_are_read(text: str, name: str, host: str, port: int) -> None:
+    listener = Listener.parse(text)
+    assert (listener.name, listener.host, listener.port) == (name, host, port)
+    assert Listener.parse(str(listener)) == listener
+
+
+@pytest.mark.parametrize(
+    "text", ["", "localhost:9092", "X://host", "X://host:x", "X://host:70000", "://h:1", "A B://h:1"]
+)
+def test_what_is_not_a_listener_is_told_how_to_write_one(text: str) -> None:
+    with pytest.raises(NodeConfigError, match="NAME://host:port"):
+        Listener.parse(text)
+
+
+def test_a_listener_name_is_used_once() -> None:
+    with pytest.raises(NodeConfigError, match="twice"):
+        parse_listeners(["A://h:1", "A://h:2"])
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "", "[::]"])
+def test_an_unadvertised_wildcard_is_refused_and_says_what_to_set(host: str) -> None:
+    everywhere = [Listener.parse(f"PLAINTEXT://{host}:9092")]
+    with pytest.raises(NodeConfigError, match=r"set advertised\.listeners=PLAINTEXT://<host name clients use>:9092"):
+        config(listeners=everywhere)
+    fine = config(listeners=everywhere, settings={"advertised.listeners": "PLAINTEXT://broker.example:9092"})
+    assert [str(listener) for listener in fine.advertised()] == ["PLAINTEXT://broker.example:9092"]
+    with pytest.raises(NodeConfigError, match="all interfaces"):
+        config(listeners=everywhere, settings={"advertised.listeners": f"PLAINTEXT://{host}:9092"})
+
+
+def test_advertising_a_listener_that_is_not_there_is_refused() -> None:
+    with pytest.raises(NodeConfigError, match="OTHER"):
+        config(settings={"advertised.listeners": "OTHER://h:1"})
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"node_id": -1}, "node_id"),
+        ({"cluster_id": "short"}, "cluster_id"),
+        ({"roles": ()}, "roles"),
+        ({"roles": ("king",)}, "roles"),
+        ({"log_dirs": []}, "log_dirs"),
+        ({"log_dirs": ["a", "a"]}, "log_dirs"),
+        ({"listeners": []}, "a broker needs a listener"),
+        ({"controller_listener": None}, "controller_listener"),
+        ({"listeners": [Listener("SSL", "h", 1)]}, "SSL is not available"),
+        ({"listeners": [Listener("OTHER", "h", 1)]}, "listener.security.protocol.map"),
+        ({"settings": {"node.id": "3"}}, "node_id"),
+        ({"settings": {"listeners": "PLAINTEXT://h:1"}}, "--listen"),
+        ({"settings": {"log.dirs": "x"}}, "--data"),
+        ({"settings": {"num.partition": "3"}}, "num.partitions"),
+        ({"settings": {"num.partitions": "x"}}, "num.partitions"),
+    ],
+)
+def test_what_no_node_can_run_with_is_refused_by_name(changes: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        config(**changes)
+
+
+def test_a_listener_may_have_any_name_that_is_mapped() -> None:
+    named = config(
+        listeners=[Listener("INSIDE", "h", 1)],
+        settings={"listener.security.protocol.map": "INSIDE:PLAINTEXT,CONTROLLER:PLAINTEXT"},
+    )
+    assert named.security_protocol("INSIDE") == "PLAINTEXT"
+
+
+def test_broker_settings_have_everything_under_its_kafka_name() -> None:
+    settings = config(settings={"num.partitions": "3"}).broker_settings()
+    assert settings.whole("num.partitions") == 3
+    assert settings.whole("node.id") == settings.whole("broker.id") == 1
+    assert settings.string("listeners") == "PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:9093"
+    assert settings.string("controller.quorum.voters") == "1@127.0.0.1:9093"
+    assert settings.string("controller.listener.names") == "CONTROLLER"
+    assert settings.items("log.dirs") == ["data"]
+    assert settings.items("process.roles") == ["broker", "controller"]
+
+
+texts = st.text(max_size=20)
+
+
+@given(st.lists(texts.filter(bool), min_size=1, max_size=3, unique=True), texts)
+def test_node_toml_reads_back_whatever_the_names(dirs: list[str], rack: str) -> None:
+    original = config(
+        log_dirs=dirs,
+        settings={"broker.rack": rack, "advertised.listeners": "PLAINTEXT://h:5", "tapelog.flush": "page-cache"},
+    )
+    again = NodeConfig.from_toml(original.to_toml())
+    assert again == original
+    assert (again.log_dirs, again.settings, again.advertised()) == (dirs, original.settings, original.advertised())
+
+
+def test_numbers_and_truth_values_need_no_quotes_in_the_file() -> None:
+    text = config().to_toml() + '"num.partitions" = 3\n"auto.create.topics.enable" = false\n'
+    settings = NodeConfig.from_toml(text).broker_settings()
+    assert settings.whole("num.partitions") == 3
+    assert settings.flag("auto.create.topics.enable") is False
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("node_id = ", "not TOML"),
+        ("", "node_id"),
+        ('node_id = "1"', "node_id"),
+        ("node_id = 1\n", "cluster_id"),
+        ('node_id = 1\n"num.partitions" = "3"', "settings"),
+        ("node_id = 1\nsettings = 3", "settings"),
+        (f'node_id = 1\ncluster_id = "{CLUSTER}"\nlisteners = "x"', "listeners"),
+        (f'node_id = 1\ncluster_id = "{CLUSTER}"\nlisteners = [3]', "listeners"),
+        (f'node_id = 1\ncluster_id = "{CLUSTER}"\n[settings]\n"num.partitions" = []', "num.partitions"),
+    ],
+)
+def test_a_bad_file_is_refused_with_the_place(text: str, reason: str) -> None:
+    with pytest.raises(NodeConfigError, match=reason):
+        NodeConfig.from_toml(text)
