@@ -1,74 +1,83 @@
-"""One checkpoint of a data directory: captured on the loop, carried out in the background, completed on the loop.
+"""One checkpoint of a data directory, in steps that alternate between the loop and the background.
 
 Used by `manager.LogDirectory`. The order is what makes it safe: first everything a recovery point claims becomes
 durable (batches, index entries, producer snapshots, leader epochs), then the recovery points say so, and only then are
-the snapshots of the previous checkpoint removed.
+the snapshots of the previous checkpoint removed. Files of a log are touched on the loop only, so that a log which is
+truncated or deleted meanwhile is simply left out of the next step.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from tapelog.base.ports import Disk
 from tapelog.log import names
 from tapelog.log.checkpoints import TopicPartition, render_offsets
 from tapelog.log.log import Log
+from tapelog.log.snapshots import write_snapshot
 
 
 class Captured:
     """What one log wants to be recorded."""
 
-    def __init__(self, log: Log, offset: int, snapshot: bytes, epochs: bytes | None) -> None:
+    def __init__(self, log: Log) -> None:
         self.log = log
-        self.directory = log.directory
         self.generation = log.generation
-        self.offset = offset
-        self.snapshot = snapshot
-        self.epochs = epochs
+        self.offset, self.snapshot, self.epochs = log.begin_checkpoint()
+
+    def stands(self) -> bool:
+        """Whether the log is still what it was when it was captured."""
+        return self.log.generation == self.generation and not self.log.closed
 
 
 class CheckpointRound:
-    """See the module. run() touches only what was captured, so it may run on another thread."""
+    """See the module. `capture` any number of logs, then `write`, `background_sync`, `settle`, `background_record`,
+    `complete`."""
 
     def __init__(self, disk: Disk, path: str) -> None:
         self.disk = disk
         self.path = path
         self.captured: list[Captured] = []
         self.recovery_points: dict[TopicPartition, int] = {}
-        self.start_offsets: dict[TopicPartition, int] = {}
         self.high_watermarks: dict[TopicPartition, int] = {}
+        self._renamed = False
 
     def capture(self, log: Log) -> None:
         """Take note of a log that has something new and nothing queued."""
         if log.closed or log.written_end != log.end_offset:
             return
-        if log.written_end == log.checkpointed_end and not log.leader_epoch_cache.dirty:
-            return
-        offset, snapshot, epochs = log.begin_checkpoint()
-        self.captured.append(Captured(log, offset, snapshot, epochs))
+        if log.written_end != log.checkpointed_end or log.leader_epoch_cache.dirty:
+            self.captured.append(Captured(log))
 
-    def new_recovery_points(self) -> dict[TopicPartition, int]:
-        """The recovery points that hold once run() has made everything durable."""
-        return {(one.log.topic, one.log.partition): one.offset for one in self.captured}
-
-    def run(self) -> None:
-        """Make it durable, then record it. Blocks."""
-        disk, epochs_changed = self.disk, False
+    def write(self) -> None:
+        """On the loop: snapshots and leader epochs into their files, not durable yet."""
         for one in self.captured:
-            if not disk.exists(one.directory):
-                continue  # deleted meanwhile
-            disk.write_file(f"{one.directory}/{names.offset_name(one.offset, names.SNAPSHOT)}", one.snapshot)
+            write_snapshot(self.disk, one.log.path_of(one.offset, names.SNAPSHOT), one.snapshot)
             if one.epochs is not None:
-                disk.write_file(f"{one.directory}/{names.LEADER_EPOCHS}{names.TEMPORARY}", one.epochs)
+                self.disk.write_file(f"{one.log.directory}/{names.LEADER_EPOCHS}{names.TEMPORARY}", one.epochs)
+
+    def background_sync(self) -> None:
+        """Make everything written durable: batches, indexes and what write() wrote. Blocks."""
         if self.captured:
-            disk.sync_all()
+            self.disk.sync_all()
+
+    def settle(self, current: Callable[[], dict[TopicPartition, int]]) -> None:
+        """On the loop: what stands is durable; decide what the recovery points will say."""
+        self.captured = [one for one in self.captured if one.stands()]
         for one in self.captured:
-            path = f"{one.directory}/{names.LEADER_EPOCHS}"
-            if one.epochs is not None and disk.exists(path + names.TEMPORARY):
-                disk.rename(path + names.TEMPORARY, path)
-                epochs_changed = True
-        if epochs_changed:
-            disk.sync_all()
+            path = f"{one.log.directory}/{names.LEADER_EPOCHS}"
+            if one.epochs is not None:
+                self.disk.rename(path + names.TEMPORARY, path)
+                self._renamed = True
+        self.recovery_points = current()
+        for one in self.captured:
+            self.recovery_points[one.log.topic, one.log.partition] = one.offset
+
+    def background_record(self) -> None:
+        """Record the recovery points and high watermarks. Blocks."""
+        if self._renamed:
+            self.disk.sync_all()
         self._record(names.RECOVERY_POINTS, self.recovery_points)
-        self._record(names.START_OFFSETS, self.start_offsets)
         self._record(names.HIGH_WATERMARKS, self.high_watermarks)
 
     def _record(self, name: str, offsets: dict[TopicPartition, int]) -> None:
@@ -82,11 +91,8 @@ class CheckpointRound:
         self.disk.replace_file(path, data)
 
     def complete(self) -> bool:
-        """Tell the logs; False if one was truncated while run() was under way."""
-        intact = True
-        for one in self.captured:
-            if one.log.generation != one.generation:
-                intact = False
-            else:
-                one.log.end_checkpoint(one.offset)
-        return intact
+        """On the loop: tell the logs; False if one does not stand any more, though its recovery point was recorded."""
+        standing = [one for one in self.captured if one.stands()]
+        for one in standing:
+            one.log.end_checkpoint(one.offset)
+        return len(standing) == len(self.captured)

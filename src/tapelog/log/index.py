@@ -116,10 +116,6 @@ class OffsetIndex:
         data = self.stored.read(number, 1)
         return self.base_offset + read_i32_be(data, 0), int(read_i32_be(data, 4))
 
-    def entries_up_to(self, offset: int) -> int:
-        """How many stored entries have an offset at or below this one."""
-        return self._rank(offset - self.base_offset, 0)
-
     def persist(self) -> None:
         """Write what is only in memory."""
         if not self._offsets:
@@ -248,6 +244,13 @@ class TimeIndex:
         if self._offsets:
             self._last = (self._timestamps[-1], self._offsets[-1])
         else:
+            self._last = None
+
+    def cut(self, count: int) -> None:
+        """Keep the first count stored entries (nothing may be only in memory)."""
+        assert not self._offsets
+        if count != self.stored.count:
+            self.stored.cut(count)
             self._last = None
 
     def clear(self) -> None:

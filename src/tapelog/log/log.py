@@ -18,7 +18,7 @@ from tapelog.log.config import LONG_MAX, LogConfig
 from tapelog.log.producer_state import last_of
 from tapelog.log.queue import Group
 from tapelog.log.segment import Segment
-from tapelog.log.snapshots import render_snapshot
+from tapelog.log.snapshots import render_snapshot, write_snapshot
 from tapelog.log.stored import FlushTicket as FlushTicket
 from tapelog.log.stored import StoredLog
 from tapelog.log.txn_index import AbortedTransaction
@@ -207,7 +207,7 @@ class Log(StoredLog):
             or self._index_count * 12 + 24 > config.segment_index_bytes
             or self._waited_ms(group, max_timestamp, now_ms) > config.segment_ms - config.segment_jitter_ms
         ):
-            group = self._queue_roll(base)
+            group = self._queue_roll(self.end_offset)  # not base: segments follow each other without a gap
             position = 0
         if position == 0:
             group.first_timestamp = max_timestamp
@@ -340,6 +340,7 @@ class Log(StoredLog):
         self.active = active
         if active.size != size:
             active.truncate(self.written_end, size)
+            self.note_unflushed(active)
         active.since_index, active.max_timestamp, active.max_timestamp_offset = before
         self.producers.undo()
         self.leader_epoch_cache.truncate_from_end(self.written_end + 1)
@@ -357,7 +358,7 @@ class Log(StoredLog):
     def _roll(self, base: int, snapshot: bytes) -> None:
         """Close the active segment to appends and begin one at base."""
         self.active.seal()
-        self.disk.write_file(self.path_of(base, names.SNAPSHOT), snapshot)
+        write_snapshot(self.disk, self.path_of(base, names.SNAPSHOT), snapshot)
         segment = Segment.create(self.disk, self.directory, base)
         self.note_unflushed(self.active)
         self.segments.add(segment)
@@ -408,7 +409,7 @@ class Log(StoredLog):
         self.write()
         self.active.seal()
         snapshot = render_snapshot(self.producers)
-        self.disk.write_file(self.path_of(self.end_offset, names.SNAPSHOT), snapshot)
+        write_snapshot(self.disk, self.path_of(self.end_offset, names.SNAPSHOT), snapshot)
         if self.leader_epoch_cache.dirty:
             epochs = render_epochs(self.leader_epoch_cache.entries())
             self.disk.replace_file(f"{self.directory}/{names.LEADER_EPOCHS}", epochs)

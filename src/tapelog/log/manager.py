@@ -52,7 +52,9 @@ class LogDirectory:
         self.high_watermarks: dict[TopicPartition, int] = {}
         self._recovery_points: dict[TopicPartition, int] = {}
         self._start_offsets: dict[TopicPartition, int] = {}
+        self._too_high = False  # a recovery point on disk
         self._round: CheckpointRound | None = None
+        self._after_round: list[Callable[[], None]] = []
         self.closed = False
 
     @staticmethod
@@ -100,6 +102,7 @@ class LogDirectory:
         durable when this returns."""
         log = self._open(topic, partition, config, topic_id, True)
         self.logs[topic, partition] = log
+        self._lower_recovery_points()
         return log
 
     def open_all(self, partitions: Iterable[TopicPartition], config_of: Callable[[str], LogConfig]) -> list[Log]:
@@ -111,6 +114,7 @@ class LogDirectory:
             opened.append(log)
         if any(log.recovered_bytes for log in opened):
             self.disk.sync_all()
+        self._lower_recovery_points()
         return opened
 
     def create_many(self, wanted: Iterable[NewLog]) -> list[Log]:
@@ -122,29 +126,53 @@ class LogDirectory:
             created.append(log)
         if created:
             self.disk.sync_all()
+        self._lower_recovery_points()
         return created
 
     def delete(self, topic: str, partition: int) -> None:
         """Move the log aside, durably, and remove it in the background."""
-        log = self.logs.pop((topic, partition))
-        self.forget(topic, partition)
-        aside = log.delete(self.entropy.token(16))
+        self.delete_many([(topic, partition)])
+
+    def delete_many(self, partitions: Iterable[TopicPartition]) -> None:
+        """The same for many, with a few syncs for all of them. Blocks for those."""
+        aside, recorded, started_late = [], False, False
+        for key in partitions:
+            log = self.logs.pop(key)
+            recorded = recorded or log.checkpointed_end > 0
+            started_late = started_late or log.start_offset > 0
+            self.high_watermarks.pop(key, None)
+            aside.append(log.delete(self.entropy.token(16)))
         self.disk.sync_dir(self.path)
+        # a log created later under such a name must not inherit what the checkpoints say of this one
+        if recorded:
+            self._write_offsets(names.RECOVERY_POINTS, self._current_recovery_points())
+        if started_late:
+            self.write_start_offsets()
         disk = self.disk
-        disk.start_job(lambda: disk.remove_tree(aside), _ignore)
 
-    def forget(self, topic: str, partition: int) -> None:
-        """Drop what the checkpoints say of that partition (from the next ones on)."""
-        self._recovery_points.pop((topic, partition), None)
-        self._start_offsets.pop((topic, partition), None)
-        self.high_watermarks.pop((topic, partition), None)
+        def remove() -> None:
+            for path in aside:
+                disk.remove_tree(path)
 
-    def truncate(self, log: Log, offset: int) -> bool:
-        """Truncate a log safely: the recovery point on disk is lowered before anything is cut."""
+        disk.start_job(remove, _ignore)
+
+    def truncate(self, log: Log, offset: int, done: Callable[[], None]) -> None:
+        """Truncate a log safely: the recovery point on disk is lowered before anything is cut, and what was cut off
+        cannot come back after a power cut. Waits for a checkpoint under way, then blocks for a few syncs."""
+        if self._round is not None:
+            self._after_round.append(lambda: self.truncate(log, offset, done))
+            return
         if offset < log.checkpointed_end:
             log.checkpointed_end = offset
             self._write_offsets(names.RECOVERY_POINTS, self._current_recovery_points())
-        return log.truncate_to(offset)
+        start_offset, recovery_point = log.start_offset, log.checkpointed_end
+        log.truncate_to(offset)
+        log.flush()
+        if log.checkpointed_end != recovery_point:  # offset was in the middle of a batch, which went as a whole
+            self._write_offsets(names.RECOVERY_POINTS, self._current_recovery_points())
+        if log.start_offset != start_offset:
+            self.write_start_offsets()
+        done()
 
     # --- checkpoints -------------------------------------------------------------------------------------------
 
@@ -162,6 +190,7 @@ class LogDirectory:
         if self._round is not None:
             return False
         checkpoint = self._capture(high_watermarks)
+        checkpoint.write()
         self._round = checkpoint
 
         def finished(failure: Exception | None) -> None:
@@ -169,31 +198,43 @@ class LogDirectory:
             if failure is None:
                 self._complete(checkpoint)
             done(failure)
+            waiting, self._after_round = self._after_round, []
+            for action in waiting:
+                action()
 
-        self.disk.start_job(checkpoint.run, finished)
+        def synced(failure: Exception | None) -> None:
+            if failure is not None:
+                finished(failure)
+                return
+            checkpoint.settle(self._current_recovery_points)
+            self.disk.start_job(checkpoint.background_record, finished)
+
+        self.disk.start_job(checkpoint.background_sync, synced)
         return True
 
     def write_checkpoints(self, high_watermarks: Mapping[TopicPartition, int] | None = None) -> None:
-        """The same, blocking: for shutdown, DeleteRecords and tests."""
+        """The same, blocking: for shutdown and tests."""
         checkpoint = self._capture(self.high_watermarks if high_watermarks is None else high_watermarks)
-        checkpoint.run()
+        checkpoint.write()
+        checkpoint.background_sync()
+        checkpoint.settle(self._current_recovery_points)
+        checkpoint.background_record()
         self._complete(checkpoint)
 
     def write_start_offsets(self) -> None:
-        """Only the start offsets, durably: before DeleteRecords is answered."""
+        """The start offsets, durably: call before DeleteRecords is answered. (Deleting segments needs none of it: a
+        log starts at its first segment anyway.) Blocks."""
         self._write_offsets(names.START_OFFSETS, self._current_start_offsets())
 
     def _capture(self, high_watermarks: Mapping[TopicPartition, int]) -> CheckpointRound:
         checkpoint = CheckpointRound(self.disk, self.path)
         for log in self.logs.values():
             checkpoint.capture(log)
-        checkpoint.recovery_points = {**self._current_recovery_points(), **checkpoint.new_recovery_points()}
-        checkpoint.start_offsets = self._current_start_offsets()
         checkpoint.high_watermarks = dict(high_watermarks)
         return checkpoint
 
     def _complete(self, checkpoint: CheckpointRound) -> None:
-        if not checkpoint.complete():  # truncated meanwhile: take the recovery point on disk back
+        if not checkpoint.complete():  # deleted meanwhile: take the recovery point on disk back
             self._write_offsets(names.RECOVERY_POINTS, self._current_recovery_points())
         self.high_watermarks = checkpoint.high_watermarks
 
@@ -233,19 +274,29 @@ class LogDirectory:
 
     def _open(self, topic: str, partition: int, config: LogConfig, topic_id: bytes | None, sync: bool) -> Log:
         key = (topic, partition)
-        return Log.open(
+        recovery_point = self._recovery_points.pop(key, 0)
+        log = Log.open(
             self.disk,
             self._directory_of(topic, partition),
             topic=topic,
             partition=partition,
             config=config,
             clock=self.clock,
-            recovery_point=self._recovery_points.pop(key, 0),
+            recovery_point=recovery_point,
             start_offset=self._start_offsets.pop(key, 0),
             clean=self.clean,
             topic_id=topic_id,
             sync=sync,
         )
+        self._too_high = self._too_high or log.checkpointed_end < recovery_point
+        return log
+
+    def _lower_recovery_points(self) -> None:
+        """A log that could not be resumed at its recovery point rebuilds what that point relied on: the point on disk
+        must not be believed until the next checkpoint."""
+        if self._too_high:
+            self._write_offsets(names.RECOVERY_POINTS, self._current_recovery_points())
+            self._too_high = False
 
     def _directory_of(self, topic: str, partition: int) -> str:
         return f"{self.path}/{names.partition_dir(topic, partition)}"
@@ -278,10 +329,12 @@ class LogDirectory:
         self.disk.replace_file(f"{self.path}/{name}", text.render_offsets(offsets))
 
     def _remove_deleted(self) -> None:
-        """Directories whose deletion a crash interrupted."""
+        """Directories and files whose removal or replacement a crash interrupted."""
         for name in self.disk.listdir(self.path):
             if name.endswith(names.DELETE_DIR):
                 self.disk.remove_tree(f"{self.path}/{name}")
+            elif name.endswith(names.TEMPORARY):
+                self.disk.remove(f"{self.path}/{name}")
 
 
 def _ignore(failure: Exception | None) -> None:

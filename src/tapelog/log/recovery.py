@@ -22,7 +22,7 @@ from tapelog.log.epochs import LeaderEpochs
 from tapelog.log.producer_state import ProducerState
 from tapelog.log.scan import Scan
 from tapelog.log.segment import Segment, SegmentList
-from tapelog.log.snapshots import SnapshotError, parse_snapshot, render_snapshot
+from tapelog.log.snapshots import SnapshotError, parse_snapshot, render_snapshot, write_snapshot
 
 
 class Loaded:
@@ -152,12 +152,16 @@ def _recover(
 ) -> None:
     """After a crash: trust what lies below the recovery point, check the rest, cut where it stops making sense."""
     segments, interval = loaded.segments, config.index_interval_bytes
-    number = max(0, segments.floor(recovery_point))
+    recovery_point = max(recovery_point, segments.items[0].base_offset)
+    number = segments.floor(recovery_point)
     segment = segments.items[number]
     scan = Scan(segment, loaded.producers, loaded.epochs)
     resumable = recovery_point > segment.base_offset and recovery_point in snapshots
     if not (resumable and scan.resume_at(recovery_point)):
-        recovery_point = min(recovery_point, segment.base_offset)
+        if resumable:  # never again: what it relied on is about to be rebuilt
+            disk.remove(_snapshot(directory, recovery_point))
+            disk.sync_dir(directory)
+        recovery_point = segment.base_offset
         scan.from_start()
     for offset in snapshots:
         if offset > recovery_point:
@@ -167,6 +171,8 @@ def _recover(
         Scan(older, loaded.producers, None).complete_indexes(interval)
     if known < recovery_point:
         _replay(segments, max(0, segments.floor(known)), number + 1, loaded.producers, known, recovery_point)
+        if recovery_point == segment.base_offset:
+            write_snapshot(disk, _snapshot(directory, recovery_point), render_snapshot(loaded.producers))
     while True:
         whole = scan.check_rest(interval)
         loaded.scanned_bytes += scan.checked_bytes
@@ -178,10 +184,11 @@ def _recover(
         if number == len(segments.items):
             break
         segment = segments.items[number]
-        if segment.base_offset < loaded.end_offset:  # cannot follow: what is in it was never part of this log
+        if segment.base_offset != loaded.end_offset:  # something in between was lost, and it with that
             _drop(disk, directory, segments, number)
             break
-        disk.write_file(_snapshot(directory, segment.base_offset), render_snapshot(loaded.producers))
+        segments.items[number - 1].seal()
+        write_snapshot(disk, _snapshot(directory, segment.base_offset), render_snapshot(loaded.producers))
         scan = Scan(segment, loaded.producers, loaded.epochs)
         scan.from_start()
     loaded.producers.commit()
@@ -189,6 +196,9 @@ def _recover(
     if sync and loaded.scanned_bytes:
         for scanned in segments.items[max(0, segments.floor(recovery_point)) :]:
             scanned.file().sync()
+            if scanned is not segments.items[-1]:
+                for file in scanned.index_files():
+                    file.sync()
         disk.sync_dir(directory)
 
 

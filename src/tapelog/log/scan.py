@@ -38,14 +38,22 @@ class Scan:
         if self.segment.size == 0:
             self.segment.set_newest(-1, self.segment.base_offset, 0)
             return True
-        return self._begin_indexed(LONG_MAX) and self._run(False, LONG_MAX, 0, LONG_MAX)
+        counts = (self.segment.index.stored.count, self.segment.time_index.stored.count)
+        self._begin_indexed(LONG_MAX)
+        if counts != (self.segment.index.stored.count, self.segment.time_index.stored.count):
+            return False
+        return self._run(False, LONG_MAX, 0, LONG_MAX)
 
     def resume_at(self, offset: int) -> bool:
         """Go to the batch that begins with offset, as the indexes lead there, and drop index entries behind it.
         False if they lead elsewhere."""
-        if not self._begin_indexed(offset) or not self._run(False, offset, 0, LONG_MAX):
+        self._begin_indexed(offset)
+        if not self._run(False, offset, 0, LONG_MAX):
             return False
-        self.segment.txn_index.truncate(offset)
+        transactions = self.segment.txn_index
+        entries = transactions.entries()
+        while entries and not (entries[-1].last_offset < offset and self._has_marker(entries[-1])):
+            transactions.drop_last()
         return self.next_offset == offset
 
     def check_rest(self, interval: int) -> bool:
@@ -61,19 +69,14 @@ class Scan:
         segment = self.segment
         segment.index.clear()
         segment.time_index.clear()
-        segment.txn_index.truncate(segment.base_offset)
+        segment.txn_index.clear()
         segment.set_newest(-1, segment.base_offset, 0)
         self.position = 0
         self.next_offset = segment.base_offset
 
     def complete_indexes(self, interval: int) -> None:
         """A segment below the recovery point: its batches are true, its indexes perhaps not complete."""
-        if not self._begin_indexed(LONG_MAX):
-            segment = self.segment
-            segment.index.clear()
-            segment.time_index.clear()
-            segment.set_newest(-1, segment.base_offset, 0)
-            self.position = 0
+        self._begin_indexed(LONG_MAX)
         self._run(False, LONG_MAX, interval, LONG_MAX)
         self.segment.seal()
 
@@ -84,39 +87,67 @@ class Scan:
         self._run(False, stop, 0, first)
         self.segment.set_newest(newest, newest_offset, since)
 
-    def _begin_indexed(self, before: int) -> bool:
-        """Stand at the batch of the last index entry below an offset, with the greatest timestamp up to there.
-        Entries from there on are dropped. False if the entry does not fit the batch it points to."""
+    def _begin_indexed(self, before: int) -> None:
+        """Stand at the batch of the last good index entry below an offset, with the greatest timestamp up to there;
+        index entries behind it are dropped.
+
+        What was indexed after the last checkpoint may have been damaged by a power cut in any way. Those entries lie
+        behind the durable ones: so, from the end backwards, the first that fits its batch ends the search."""
         segment = self.segment
         index, time_index = segment.index, segment.time_index
-        index.truncate(before)
-        last = index.last()
-        if last is None:
-            time_index.clear()
-            segment.set_newest(-1, segment.base_offset, 0)
-            return True
-        offset, position = last
-        head = segment.file().read(position, HEADER_SIZE)
-        if position + HEADER_SIZE > segment.size or not _is_batch_ending(head, offset):
+        count, limit, found = index.stored.count, before, False
+        while count and not found:
+            offset, position = index.entry(count - 1)
+            found = offset < before and self._is_indexed(offset, position)
+            if found:
+                self.position = position
+                limit = min(limit, offset + 1)
+            else:
+                count -= 1
+        index.stored.cut(count)
+        if before == LONG_MAX:
+            limit = LONG_MAX  # the last entry of a finished time index may be newer than the last of the other
+        elif not found:
+            limit = segment.base_offset
+        count = time_index.stored.count
+        while count:
+            timestamp, offset = time_index.stored_entry(count - 1)
+            if offset < limit and self._has_timestamp(timestamp, offset):
+                break
+            count -= 1
+        time_index.cut(count)
+        newest, newest_offset = time_index.last()
+        segment.set_newest(newest, newest_offset, 0)
+        if found:
+            self.next_offset = int(read_i64_be(segment.file().read(self.position, 8), 0))
+
+    def _is_indexed(self, offset: int, position: int) -> bool:
+        """Whether the batch at position ends with offset. (The first batch never has an entry.)"""
+        segment = self.segment
+        if not 0 < position <= segment.size - HEADER_SIZE:
             return False
-        if before != LONG_MAX:
-            time_index.truncate(offset + 1)
-        timestamp, timestamp_offset = time_index.last()
-        if timestamp >= 0 and not self._has_timestamp(timestamp, timestamp_offset):
-            return False
-        segment.set_newest(timestamp, timestamp_offset, 0)
-        self.position = position
-        self.next_offset = int(read_i64_be(head, 0))
-        return True
+        return _is_batch_ending(segment.file().read(position, HEADER_SIZE), offset)
 
     def _has_timestamp(self, timestamp: int, offset: int) -> bool:
         """Whether the batch that ends with offset has that greatest timestamp."""
-        segment = self.segment
-        position = segment.position_of(offset)
-        if position >= segment.size:
+        head = self._batch_with(offset)
+        return head is not None and read_i64_be(head, 35) == timestamp and _is_batch_ending(head, offset)
+
+    def _has_marker(self, aborted: AbortedTransaction) -> bool:
+        """Whether the last offset of this transaction is a marker of its producer."""
+        head = self._batch_with(aborted.last_offset)
+        if head is None or not read_i16_be(head, 21) & CONTROL:
             return False
+        return read_i64_be(head, 43) == aborted.producer_id and _is_batch_ending(head, aborted.last_offset)
+
+    def _batch_with(self, offset: int) -> bytes | None:
+        """The header of the batch that holds offset."""
+        segment = self.segment
+        if offset < segment.base_offset:
+            return None
+        position = segment.position_of(offset)
         head = segment.file().read(position, HEADER_SIZE)
-        return len(head) == HEADER_SIZE and read_i64_be(head, 35) == timestamp and _is_batch_ending(head, offset)
+        return head if len(head) == HEADER_SIZE and position + HEADER_SIZE <= segment.size else None
 
     def _run(self, check: bool, stop: int, interval: int, replay_from: int) -> bool:
         """Walk from position until a batch begins at or after stop, or the file ends: True. A batch that is torn,

@@ -198,9 +198,10 @@ class Segment:
             if self.disk.exists(path):
                 self.disk.rename(path, path + names.DELETED)
                 renamed.append(path + names.DELETED)
-        self.index.stored.close()
-        self.time_index.stored.close()
-        self._file = None  # the descriptor goes with the last region that uses it
+        # descriptors go with the last region or flush ticket that uses them
+        self.index.stored.file = None
+        self.time_index.stored.file = None
+        self._file = None
         return renamed
 
     def close(self) -> None:

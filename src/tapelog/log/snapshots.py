@@ -11,6 +11,7 @@ from __future__ import annotations
 import struct
 from typing import Final
 
+from tapelog.base.ports import Disk
 from tapelog.log.producer_state import BatchSeen, ProducerEntry, ProducerState
 from tapelog.wire.crc import crc32c
 
@@ -51,6 +52,15 @@ def render_snapshot(state: ProducerState) -> bytes:
             pieces.extend(OLDER.pack(b.last_sequence, b.last_offset, b.delta, b.timestamp) for b in older)
     body = b"".join(pieces)
     return HEAD.pack(VERSION, crc32c(body)) + body
+
+
+def write_snapshot(disk: Disk, path: str, data: bytes) -> None:
+    """Write it, not durably — unless there is a good one: that says the same, and may be what a checkpoint relies
+    on, so it must not be torn by a power cut in the middle of replacing it."""
+    try:
+        parse_snapshot(disk.read_file(path))
+    except (FileNotFoundError, SnapshotError):
+        disk.write_file(path, data)
 
 
 def parse_snapshot(data: bytes) -> list[ProducerEntry]:

@@ -69,8 +69,8 @@ class StoredLog:
     # --- read --------------------------------------------------------------------------------------------------
 
     def read(self, offset: int, max_bytes: int, upper: int, min_one: bool) -> FileRegion | None:
-        """Whole batches from the one that holds offset on, none that begins at or after upper; None if there are
-        none. At most max_bytes, except that min_one allows a first batch of any size. From one segment only."""
+        """Whole batches from the one that holds offset on, none that reaches to upper or beyond; None if there
+        are none. At most max_bytes, except that min_one allows a first batch of any size. From one segment only."""
         if offset < self.start_offset or offset > self.end_offset:
             raise KafkaError(
                 ErrorCode.OFFSET_OUT_OF_RANGE,
@@ -126,7 +126,9 @@ class StoredLog:
     def last_stable_offset(self, high_watermark: int) -> int:
         """Below it every transaction is decided, and the decision committed."""
         unstable = self.producers.first_unstable_offset(high_watermark)
-        return unstable if 0 <= unstable < high_watermark else high_watermark
+        if 0 <= unstable < high_watermark:
+            return max(unstable, self.start_offset)
+        return high_watermark
 
     def aborted_transactions(self, start: int, upper: int) -> list[AbortedTransaction]:
         """Aborted transactions that have records in [start, upper)."""

@@ -23,15 +23,45 @@ def first_at_or_after(segments: list[Segment], timestamp: int, start_offset: int
 
 
 def greatest(segments: list[Segment], start_offset: int) -> Found | None:
-    """(timestamp, offset, leader epoch) of the first record that has the greatest timestamp of all."""
-    best: Segment | None = None
-    for segment in segments:
-        if segment.size and (best is None or segment.newest_timestamp() > best.newest_timestamp()):
-            best = segment
-    if best is None or best.newest_timestamp() < 0:
-        return None
-    at = best.position_of(max(best.newest_timestamp_offset(), start_offset))
-    return _in_segment(best, at, best.newest_timestamp(), start_offset)
+    """(timestamp, offset, leader epoch) of the first record that has the greatest timestamp from start_offset on."""
+    best: Found | None = None
+    for number, segment in enumerate(segments):
+        if number + 1 < len(segments) and segments[number + 1].base_offset <= start_offset:
+            continue
+        newest, newest_offset = segment.newest_timestamp(), segment.newest_timestamp_offset()
+        if segment.size == 0 or newest < 0 or (best is not None and newest <= best[0]):
+            continue
+        if segment.base_offset < start_offset and newest_offset < segment.base_offset + _reach(segment, start_offset):
+            newest = _greatest_behind(segment, start_offset)
+            newest_offset = start_offset
+        found = _in_segment(segment, segment.position_of(newest_offset), newest, start_offset)
+        if found is not None and (best is None or found[0] > best[0]):
+            best = found
+    return best
+
+
+def _reach(segment: Segment, start_offset: int) -> int:
+    """How many offsets of the segment lie in batches that begin before start_offset."""
+    at = segment.position_of(start_offset)
+    if at >= segment.size:
+        return start_offset - segment.base_offset
+    return rb.last_offset(segment.file().read(at, rb.HEADER_SIZE), 0) + 1 - segment.base_offset
+
+
+def _greatest_behind(segment: Segment, start_offset: int) -> int:
+    """The greatest timestamp of records from start_offset on, where the segment's own may lie before it."""
+    at, newest, file = segment.position_of(start_offset), -1, segment.file()
+    while at < segment.size:
+        head = file.read(at, rb.HEADER_SIZE)
+        size = rb.batch_size(head, 0)
+        if rb.base_offset(head, 0) >= start_offset:
+            newest = max(newest, rb.max_timestamp(head, 0))
+        else:
+            for record in rb.iterate(file.read(at, size), 0, size):
+                if record.offset >= start_offset:
+                    newest = max(newest, record.timestamp)
+        at += size
+    return newest
 
 
 def _in_segment(segment: Segment, at: int, timestamp: int, start_offset: int) -> Found | None:

@@ -18,7 +18,7 @@ def truncate_to(log: Log, offset: int) -> bool:
     log.write()
     if offset >= log.end_offset:
         return False
-    if offset <= log.segments.items[0].base_offset:
+    if offset < log.segments.items[0].base_offset:
         truncate_fully(log, offset)
         return True
     number = log.segments.floor(offset)
@@ -81,11 +81,13 @@ def delete_segments(log: Log, plan: list[Segment]) -> None:
     assert log.segments.items[:count] == plan, "a plan is a log's oldest segments"
     if count == len(log.segments.items):
         log.roll()
+    _keep_producers(log, log.segments.items[count].base_offset)
     renamed: list[str] = []
     for segment in plan:
         renamed.extend(segment.mark_deleted())
         renamed.append(log.path_of(segment.base_offset, names.SNAPSHOT))
     log.segments.remove_first(count)
+    log.unflushed = [segment for segment in log.unflushed if segment not in plan]
     log.start_offset = max(log.start_offset, log.segments.items[0].base_offset)
     log.leader_epoch_cache.truncate_from_start(log.start_offset)
     disk = log.disk
@@ -95,6 +97,17 @@ def delete_segments(log: Log, plan: list[Segment]) -> None:
             disk.remove(path)
 
     disk.start_job(remove, _ignore)
+
+
+def _keep_producers(log: Log, base: int) -> None:
+    """Once the segments below base are gone only the snapshot there tells of their producers: make it durable, unless
+    a checkpoint behind it has seen to that."""
+    path = log.path_of(base, names.SNAPSHOT)
+    if log.checkpointed_end < base and log.disk.exists(path):
+        file = log.disk.open(path)
+        file.sync()
+        file.close()
+        log.disk.sync_dir(log.directory)
 
 
 def _ignore(failure: Exception | None) -> None:

@@ -95,14 +95,23 @@ class TransactionIndex:
         keep = len(entries)
         while keep and entries[keep - 1].last_offset >= offset:
             keep -= 1
-        if keep == len(entries):
-            return
-        del entries[keep:]
-        if keep < self._stored:
+        self._keep(keep)
+
+    def drop_last(self) -> None:
+        """Forget the newest one."""
+        self._keep(len(self.entries()) - 1)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._keep(0)
+
+    def _keep(self, count: int) -> None:
+        del self.entries()[count:]
+        if count < self._stored:
             file = self.disk.open(self.path)
-            file.truncate(keep * ENTRY.size)
+            file.truncate(count * ENTRY.size)
             file.close()
-            self._stored = keep
+            self._stored = count
 
     def present(self) -> bool:
         """Whether there is a file."""

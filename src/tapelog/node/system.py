@@ -14,6 +14,7 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
+from itertools import count
 from queue import SimpleQueue
 from typing import Any, Final
 
@@ -164,6 +165,7 @@ class SystemDisk:
         self._root_fd = os.open(root, os.O_RDONLY)
         self._files: weakref.WeakSet[SystemFile] = weakref.WeakSet()
         self._workers = _Workers()
+        self._numbers = count()  # for temporary names: two threads may replace the same file
         self._syncfs: Callable[[int], None] | None = None
 
     def open(self, path: str, *, create: bool = False) -> File:
@@ -210,7 +212,7 @@ class SystemDisk:
             raise _translated(error, path) from error
 
     def replace_file(self, path: str, data: bytes) -> None:
-        temporary = path + ".tmp"
+        temporary = f"{path}.{next(self._numbers)}.tmp"
         try:
             with open(temporary, "wb", buffering=0) as target:
                 target.write(data)

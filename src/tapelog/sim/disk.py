@@ -233,7 +233,10 @@ class SimDisk:
                 node.sync()
 
     def free_bytes(self) -> int:
-        return (1 << 40 if self.capacity_bytes is None else self.capacity_bytes) - self._used
+        return self.total_bytes() - self._used
+
+    def total_bytes(self) -> int:
+        return 1 << 40 if self.capacity_bytes is None else self.capacity_bytes
 
     def start_flush(self, files: list[File], done: Callable[[DiskError | None], None]) -> None:
         finishers = []

@@ -1,0 +1,94 @@
+"""A Kafka client in memory for the simulator: frames out, frames back, callbacks in order."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from tapelog.server.connection import Connection
+from tapelog.sim.node import SimNode
+from tapelog.wire.api_keys import request_header_version, response_header_version
+from tapelog.wire.message import Message
+from tapelog.wire.primitives import Reader, Writer
+
+
+class SimClient:
+    """One connection. Requests are answered in order; those without an answer when the node dies are lost."""
+
+    def __init__(self, node: SimNode) -> None:
+        self.node = node
+        self._connection: Connection = node.connect(self._receive)
+        self._waiting: deque[tuple[int, int, int, Callable[[Any], None]]] = deque()
+        self._correlation = 0
+        self._buffer = b""
+
+    def send(self, request: Message, version: int, done: Callable[[Any], None] | None) -> None:
+        """Send; done gets the response. None: the request has none (acks=0)."""
+        self._correlation += 1
+        key = request.API_KEY
+        writer = Writer()
+        writer.begin_frame()
+        writer.i16(key)
+        writer.i16(version)
+        writer.i32(self._correlation)
+        writer.nullable_string("sim")
+        if request_header_version(key, version) >= 2:
+            writer.uvarint(0)
+        request.encode(writer, version)
+        writer.end_frame()
+        if done is not None:
+            self._waiting.append((self._correlation, key, version, done))
+        self._connection.feed(writer.tobytes())
+        self.node.settle()
+
+    def call(self, request: Message, version: int, wait_ms: int = 60_000) -> Any:
+        """Send and let virtual time pass until the answer is there."""
+        answers: list[Any] = []
+        self.send(request, version, answers.append)
+        for _ in range(wait_ms):
+            if answers:
+                return answers[0]
+            self.node.pass_time(1)
+        raise AssertionError(f"no answer to {type(request).__name__} v{version} within {wait_ms} ms of virtual time")
+
+    def _receive(self, data: bytes) -> None:
+        data = self._buffer + data
+        position = 0
+        while len(data) - position >= 4:
+            size = int.from_bytes(data[position : position + 4], "big")
+            if len(data) - position - 4 < size:
+                break
+            self._answered(data[position + 4 : position + 4 + size])
+            position += 4 + size
+        self._buffer = data[position:]
+
+    def _answered(self, frame: bytes) -> None:
+        correlation, key, version, done = self._waiting.popleft()
+        reader = Reader(frame, 0, len(frame))
+        assert reader.i32() == correlation, "answers must come in request order"
+        if response_header_version(key, version) >= 1:
+            reader.skip_tags()
+        done(_response_class(key).decode(reader, version))
+
+
+_RESPONSES = {
+    0: "produce",
+    1: "fetch",
+    2: "list_offsets",
+    3: "metadata",
+    8: "offset_commit",
+    9: "offset_fetch",
+    10: "find_coordinator",
+    19: "create_topics",
+    20: "delete_topics",
+    21: "delete_records",
+    22: "init_producer_id",
+}
+
+
+def _response_class(key: int) -> Any:
+    name = _RESPONSES[key]
+    title = "".join(part.title() for part in name.split("_"))
+    return getattr(import_module(f"tapelog.wire.messages.{name}_response"), f"{title}Response")

@@ -1,0 +1,130 @@
+"""An idempotent producer for the simulator, and the ledger of what it was promised.
+
+It keeps up to five batches in flight, resends what was not acknowledged with the same sequence numbers after every
+failure, and remembers exactly which records were acknowledged: those must be in the log, once and in order, for ever.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+from tapelog.sim.client import SimClient
+from tapelog.wire.errors import ErrorCode
+from tapelog.wire.messages.init_producer_id_request import InitProducerIdRequest
+from tapelog.wire.messages.init_producer_id_response import InitProducerIdResponse
+from tapelog.wire.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from tapelog.wire.messages.produce_response import ProduceResponse
+from tapelog.wire.record_batch import Record, build_batch
+
+IN_FLIGHT_MAX: Final = 5
+RETRIABLE: Final = (
+    ErrorCode.KAFKA_STORAGE_ERROR,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+)
+
+
+class Ledger:
+    """What was written to one partition, by producer: values in order, and how many of them were acknowledged."""
+
+    def __init__(self) -> None:
+        self.sent: dict[int, list[bytes]] = {}
+        self.acknowledged: dict[int, int] = {}
+
+    def check(self, found: list[tuple[int, bytes]]) -> None:
+        """Compare with (producer number, value) as read back from the partition."""
+        by_producer: dict[int, list[bytes]] = {}
+        for number, value in found:
+            by_producer.setdefault(number, []).append(value)
+        for number, sent in self.sent.items():
+            got = by_producer.get(number, [])
+            safe = self.acknowledged.get(number, 0)
+            assert len(got) >= safe, f"producer {number}: {safe} records acknowledged, only {len(got)} are there"
+            assert got == sent[: len(got)], f"producer {number}: records are missing, repeated or out of order"
+
+
+class SimProducer:
+    """One producer of one partition."""
+
+    def __init__(self, number: int, topic: str, partition: int, ledger: Ledger, acks: int) -> None:
+        self.number = number
+        self.topic = topic
+        self.partition = partition
+        self.ledger = ledger
+        self.acks = acks
+        self.client: SimClient | None = None
+        self.producer_id = -1
+        self.starting = False
+        self._epoch_of_client = 0
+        self._batches: deque[tuple[int, list[bytes]]] = deque()  # (first sequence, values), not acknowledged
+        self._in_flight = 0
+        self._next_sequence = 0
+        ledger.sent[number] = []
+
+    def connected(self, client: SimClient) -> None:
+        """A new connection: everything not acknowledged goes again."""
+        self.client = client
+        self._epoch_of_client += 1
+        self._in_flight = 0
+        self.starting = False
+
+    def disconnected(self) -> None:
+        """The node is gone."""
+        self.client = None
+
+    @property
+    def idle(self) -> bool:
+        """Whether everything sent was acknowledged."""
+        return not self._batches
+
+    def add(self, values: list[bytes]) -> None:
+        """Another batch to be sent."""
+        self._batches.append((self._next_sequence, values))
+        self._next_sequence += len(values)
+        self.ledger.sent[self.number] += values
+
+    def push(self) -> None:
+        """Send what may be sent."""
+        client = self.client
+        if client is None:
+            return
+        if self.producer_id < 0:
+            if not self.starting:
+                self.starting = True
+                client.send(InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=60_000), 4, self._started)
+            return
+        while self.client is client and self._in_flight < min(IN_FLIGHT_MAX, len(self._batches)):
+            sequence, values = self._batches[self._in_flight]
+            self._in_flight += 1
+            self._send(client, sequence, values)
+
+    def _started(self, response: InitProducerIdResponse) -> None:
+        self.starting = False
+        if response.error_code == 0:
+            self.producer_id = response.producer_id
+
+    def _send(self, client: SimClient, sequence: int, values: list[bytes]) -> None:
+        records = [Record(offset=i, timestamp=0, key=None, value=value, headers=[]) for i, value in enumerate(values)]
+        batch = build_batch(records, producer_id=self.producer_id, producer_epoch=0, base_sequence=sequence)
+        data = PartitionProduceData(index=self.partition, records=batch)
+        request = ProduceRequest(acks=self.acks, timeout_ms=30_000)
+        request.topic_data = [TopicProduceData(name=self.topic, partition_data=[data])]
+        epoch = self._epoch_of_client
+        client.send(request, 9, lambda response: self._answered(epoch, sequence, response))
+
+    def _answered(self, epoch: int, sequence: int, response: ProduceResponse) -> None:
+        if epoch != self._epoch_of_client:
+            return
+        code = response.responses[0].partition_responses[0].error_code
+        if code:
+            assert code in RETRIABLE, f"producer {self.number} got {ErrorCode(code).name}"
+            self._in_flight = 0  # send again from the first that is not acknowledged
+            self._epoch_of_client += 1
+            return
+        first, values = self._batches[0]
+        assert first == sequence, "acknowledgements must come in order"
+        self._batches.popleft()
+        self._in_flight -= 1
+        self.ledger.acknowledged[self.number] = first + len(values)

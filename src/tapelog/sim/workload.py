@@ -1,0 +1,246 @@
+"""One simulated life of a node from a seed: producers, a group's offsets, topics, and every kind of fault.
+
+`Life(seed).run()` returns the trace; it raises AssertionError when a promise is broken: an acknowledged record or offset
+that is gone, a duplicate, an answer out of order, a broken invariant, or no progress once the faults are over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from tapelog.base.ports import DiskError
+from tapelog.sim.client import SimClient
+from tapelog.sim.clock import SimClock
+from tapelog.sim.entropy import SimEntropy
+from tapelog.sim.node import SimNode
+from tapelog.sim.producer import Ledger, SimProducer
+from tapelog.wire.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+from tapelog.wire.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from tapelog.wire.messages.find_coordinator_request import FindCoordinatorRequest
+from tapelog.wire.messages.offset_commit_request import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from tapelog.wire.messages.offset_commit_response import OffsetCommitResponse
+from tapelog.wire.messages.offset_fetch_request import OffsetFetchRequest, OffsetFetchRequestTopic
+from tapelog.wire.record_batch import iterate
+
+STEPS: Final = 120
+PARTITIONS: Final = 2
+PRODUCERS: Final = 3
+TOPIC: Final = "orders"
+GROUP: Final = "billing"
+RECOVERY_MS: Final = 60_000
+
+
+class Life:
+    """A run from one seed."""
+
+    def __init__(self, seed: int, *, steps: int = STEPS, skip_syncs: bool = False) -> None:
+        self.seed = seed
+        self.steps = steps
+        self.entropy = SimEntropy(seed)
+        self.clock = SimClock()
+        self.node = SimNode(self.entropy.fork(), self.clock)
+        self.node.disk.skips_syncs = skip_syncs
+        self.trace: list[str] = []
+        self.events: dict[str, int] = {}
+        self.ledgers = [Ledger() for _ in range(PARTITIONS)]
+        self.producers = [
+            SimProducer(n, TOPIC, n % PARTITIONS, self.ledgers[n % PARTITIONS], -1 if n % 3 else 1)
+            for n in range(PRODUCERS)
+        ]
+        self.admin: SimClient | None = None
+        self.committed = 0
+        self.attempted = 0
+        self._values = 0
+
+    def run(self) -> list[str]:
+        """Live; returns the trace."""
+        self._start()
+        self._create_topic()
+        actions: list[tuple[int, Callable[[], None]]] = [
+            (40, self._produce),
+            (25, self._time),
+            (10, self._commit_offset),
+            (6, self._power_cut),
+            (5, self._kill),
+            (2, self._stop),
+            (4, self._fill_disk),
+            (3, self._break_sync),
+            (3, self._slow_disk),
+            (2, self._jump_wall),
+        ]
+        total = sum(weight for weight, _ in actions)
+        for _ in range(self.steps):
+            pick = self.entropy.below(total)
+            for weight, action in actions:
+                pick -= weight
+                if pick < 0:
+                    action()
+                    break
+            self._after_step()
+        self._finish()
+        return self.trace
+
+    # -- what can happen
+
+    def _produce(self) -> None:
+        producer = self.producers[self.entropy.below(PRODUCERS)]
+        values = []
+        for _ in range(1 + self.entropy.below(4)):
+            self._values += 1
+            values.append(b"%d:%d:" % (producer.number, self._values) + b"x" * self.entropy.below(600))
+        producer.add(values)
+        self._note(f"produce {producer.number} {len(values)}")
+        self._push()
+
+    def _time(self) -> None:
+        by_ms = 1 + self.entropy.below(200)
+        self._note(f"time {by_ms}")
+        self.node.pass_time(by_ms)
+        self._push()
+
+    def _commit_offset(self) -> None:
+        if self.admin is None:
+            return
+        self.attempted += 1
+        offset = self.attempted
+        self._note(f"commit {offset}")
+
+        def answered(response: OffsetCommitResponse) -> None:
+            if response.topics[0].partitions[0].error_code == 0:
+                self.committed = max(self.committed, offset)
+
+        part = OffsetCommitRequestPartition(partition_index=0, committed_offset=offset, committed_metadata="")
+        request = OffsetCommitRequest(group_id=GROUP, generation_id_or_member_epoch=-1, member_id="")
+        request.topics = [OffsetCommitRequestTopic(name=TOPIC, partitions=[part])]
+        self.admin.send(request, 8, answered)
+
+    def _power_cut(self) -> None:
+        self._fall("power cut", self.node.power_cut)
+
+    def _kill(self) -> None:
+        self._fall("kill", self.node.kill)
+
+    def _stop(self) -> None:
+        self._fall("clean stop", self.node.stop)
+
+    def _fill_disk(self) -> None:
+        disk = self.node.disk
+        if disk.capacity_bytes is None:
+            disk.capacity_bytes = disk.total_bytes() - disk.free_bytes() + self.entropy.below(2000)
+            self._note("the disk is almost full")
+        else:
+            disk.capacity_bytes = None
+            self._note("the disk has room again")
+
+    def _break_sync(self) -> None:
+        self.node.disk.syncs_until_failure = self.entropy.below(4)
+        self._note("a sync will fail")
+
+    def _slow_disk(self) -> None:
+        self.node.disk.flush_ms_max = 1 + self.entropy.below(300)
+        self._note(f"flushes take up to {self.node.disk.flush_ms_max} ms")
+
+    def _jump_wall(self) -> None:
+        by_ms = self.entropy.below(7_200_000) - 3_600_000
+        self.clock.jump_wall(by_ms)
+        self._note(f"the wall clock jumps {by_ms}")
+
+    # -- the frame around it
+
+    def _after_step(self) -> None:
+        if self.node.failure is not None:
+            self._fall("the disk failed", self.node.power_cut)
+        self.node.invariants()
+
+    def _fall(self, what: str, how: Callable[[], None]) -> None:
+        self._note(what)
+        for producer in self.producers:
+            producer.disconnected()
+        self.admin = None
+        try:
+            how()
+        except DiskError:
+            self.node.kill()
+        self.node.disk.capacity_bytes = None
+        self.node.disk.syncs_until_failure = None
+        self._start()
+        self._create_topic()
+        self._check()
+
+    def _start(self) -> None:
+        self.node.boot()
+        self.admin = SimClient(self.node)
+        for producer in self.producers:
+            producer.connected(SimClient(self.node))
+
+    def _create_topic(self) -> None:
+        assert self.admin is not None
+        configs = [CreatableTopicConfig(name="segment.bytes", value="20000")]
+        topic = CreatableTopic(name=TOPIC, num_partitions=PARTITIONS, replication_factor=1, configs=configs)
+        self.admin.call(CreateTopicsRequest(topics=[topic], timeout_ms=1000), 5)
+        self.admin.call(FindCoordinatorRequest(key=GROUP), 2)
+
+    def _push(self) -> None:
+        for producer in self.producers:
+            producer.push()
+
+    def _finish(self) -> None:
+        """The faults are over: everything must be acknowledged within bounded time, and be there."""
+        self._fall("last power cut", self.node.power_cut)
+        self.node.disk.flush_ms_max = 5
+        for _ in range(RECOVERY_MS // 10):
+            if all(producer.idle for producer in self.producers):
+                break
+            self._push()
+            self.node.pass_time(10)
+        else:
+            raise AssertionError("no progress: records wait for an acknowledgement although nothing is broken")
+        self._fall("one more", self.node.power_cut)
+        self._note(f"acknowledged {sum(sum(ledger.acknowledged.values()) for ledger in self.ledgers)}")
+
+    def _check(self) -> None:
+        for index, ledger in enumerate(self.ledgers):
+            ledger.check(self._read(index))
+        found = self._fetch_offset()
+        assert self.committed <= max(found, 0) <= self.attempted, f"offset {found}, {self.committed} was acknowledged"
+
+    def _read(self, index: int) -> list[tuple[int, bytes]]:
+        assert self.admin is not None
+        found: list[tuple[int, bytes]] = []
+        offset = 0
+        while True:
+            part = FetchPartition(partition=index, fetch_offset=offset, partition_max_bytes=5000)
+            request = FetchRequest(max_wait_ms=0, min_bytes=1, max_bytes=1 << 20, session_epoch=-1)
+            request.topics = [FetchTopic(topic=TOPIC, partitions=[part])]
+            data = self.admin.call(request, 12).responses[0].partitions[0]
+            assert data.error_code == 0, f"fetch failed with {data.error_code}"
+            raw = data.records.tobytes() if data.records is not None else b""
+            if not raw:
+                assert offset >= data.high_watermark, "a hole below the high watermark"
+                return found
+            for record in iterate(raw, 0, len(raw)):
+                assert record.offset >= offset, "offsets must grow"
+                offset = record.offset + 1
+                assert record.value is not None
+                found.append((int(record.value.split(b":")[0]), record.value))
+
+    def _fetch_offset(self) -> int:
+        assert self.admin is not None
+        request = OffsetFetchRequest(group_id=GROUP)
+        request.topics = [OffsetFetchRequestTopic(name=TOPIC, partition_indexes=[0])]
+        for _ in range(1000):
+            response = self.admin.call(request, 5)
+            if response.error_code == 0:
+                return int(response.topics[0].partitions[0].committed_offset)
+            self.node.pass_time(5)
+        raise AssertionError("the coordinator never finished loading")
+
+    def _note(self, event: str) -> None:
+        self.trace.append(f"{self.clock.monotonic_ms()} {event}")
+        name = event.rstrip("-0123456789 ")
+        self.events[name] = self.events.get(name, 0) + 1
