@@ -41,7 +41,8 @@ def run_and_cut(tmp_path: Path, mode: str, chance: random.Random, lines: int) ->
 def test_a_right_program_loses_nothing(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     acknowledged, recovered = run_and_cut(tmp_path, "right", chance, chance.randint(1, 120))
-    assert recovered[: len(acknowledged)] == acknowledged == list(range(len(acknowledged)))
+    assert recovered == list(range(len(recovered)))
+    assert set(acknowledged) <= set(recovered)  # and perhaps a line that was written and not acknowledged
 
 
 @pytest.mark.parametrize("forgets", ["no-sync", "no-directory", "no-content"])

@@ -52,6 +52,7 @@ class Member(threading.Thread):
         self.owned = self.owned - {(p.topic, p.partition) for p in partitions}
 
     def run(self) -> None:
+        uncommitted = False
         while not self.stopping.is_set():
             for message in self.consumer.consume(100, 0.05):
                 error = message.error()
@@ -60,10 +61,13 @@ class Member(threading.Thread):
                         self.fatal = str(error)
                     continue
                 self.read.append((message.topic() or "", message.partition() or 0, message.offset() or 0))
+                uncommitted = True
+            if uncommitted:
                 try:
-                    self.consumer.commit(message, asynchronous=False)
+                    self.consumer.commit(asynchronous=False)
+                    uncommitted = False
                 except KafkaException:
-                    pass  # a rebalance is under way: the record is read again, by us or another
+                    pass  # a rebalance is under way: tried again, or the record is read again by another
         self.consumer.close()
 
     def leave(self) -> None:

@@ -133,6 +133,7 @@ class Member(threading.Thread):
             session_timeout_ms=6000,
             heartbeat_interval_ms=200,
             auto_commit_interval_ms=200,
+            metadata_max_age_ms=500,  # it sometimes joins before it knows the topic, and only a refresh tells it
             **self.config,
         )
         while not self.stopping.is_set():
