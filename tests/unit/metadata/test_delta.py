@@ -71,8 +71,13 @@ def test_a_change_shares_everything_it_does_not_touch() -> None:
 
 
 def test_the_base_image_is_never_changed() -> None:
-    base = with_topic()
-    copy = with_topic()
+    setting = ConfigRecord(resource_type=RESOURCE_TOPIC, resource_name="a", name="segment.ms", value="2")
+    base = after(setting, base=with_topic())
+    copy = after(setting, base=with_topic())
+    after(
+        ConfigRecord(resource_type=RESOURCE_TOPIC, resource_name="a", name="retention.ms", value="1"),
+        base=base,
+    )
     after(
         PartitionChangeRecord(partition_id=0, topic_id=A, leader=2),
         ConfigRecord(resource_type=RESOURCE_TOPIC, resource_name="a", name="retention.ms", value="1"),
