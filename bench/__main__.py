@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import signal
 import sys
 import tempfile
@@ -82,7 +81,7 @@ def measure(args: argparse.Namespace, scenarios: Sequence[Scenario], sides: list
     reps = args.reps or (2 if args.quick else 5)
     warm_s = max(25.0, args.warm or (QUICK_WARM_S if args.quick else KAFKA_WARM_S))
     if args.nice:
-        prioritise(args.nice)
+        procs.prioritise(args.nice)
     begin = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="tapelog-bench-") as folder:
         fleet = Fleet(Path(folder) / "run", produce_version=args.produce_version, pin=not args.no_pin)
@@ -126,15 +125,6 @@ def prepare(fleet: Fleet, scenarios: Sequence[Scenario], sides: list[str], warm_
         fleet.warm(server, seconds)
     if not sides:
         raise Missing("nothing to measure")
-
-
-def prioritise(nice: int) -> None:
-    """Nice level of this process and of its scheduler group (plain nice does not reach across sessions)."""
-    os.setpriority(os.PRIO_PROCESS, 0, nice)
-    try:
-        Path("/proc/self/autogroup").write_text(str(nice))
-    except OSError as problem:
-        tell(f"the scheduler group keeps its priority: {problem}")
 
 
 def publish(

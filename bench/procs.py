@@ -121,7 +121,7 @@ def spawn(
 
     full = dict(os.environ) if env is None else {**os.environ, **env}
     with open(log, "ab") as out:
-        return subprocess.Popen(
+        process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=out,
@@ -130,6 +130,16 @@ def spawn(
             env=full,
             preexec_fn=on_core,
         )
+    if nice := os.getpriority(os.PRIO_PROCESS, 0):
+        prioritise(nice, process.pid)
+    return process
+
+
+def prioritise(nice: int, pid: int | None = None) -> None:
+    """Nice level of a process and of its scheduler group: a new session is a new group, and plain nice ends there."""
+    os.setpriority(os.PRIO_PROCESS, pid or 0, nice)
+    with contextlib.suppress(OSError):
+        Path(f"/proc/{pid or 'self'}/autogroup").write_text(str(nice))
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
