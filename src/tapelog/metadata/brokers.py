@@ -51,7 +51,10 @@ class BrokerRegistration:
 
 
 def register_broker(image: MetadataImage, registration: BrokerRegistration) -> Outcome[int]:
-    """A new incarnation of a broker takes its id over; the response is its epoch: the offset of the record."""
+    """A new incarnation of a broker takes its id over; the response is its epoch: the offset of the record.
+
+    One that registers unfenced (a cluster of one, on its own behalf) leads at once what has no leader.
+    """
     if registration.cluster_id != image.cluster_id:
         raise KafkaError(
             ErrorCode.INCONSISTENT_CLUSTER_ID,
@@ -81,7 +84,10 @@ def register_broker(image: MetadataImage, registration: BrokerRegistration) -> O
         fenced=registration.fenced,
         log_dirs=list(registration.log_dirs),
     )
-    return Outcome([record], epoch)
+    records: list[MetadataRecord] = [record]
+    if not registration.fenced:
+        records += _take_lead(image, registration.broker_id)
+    return Outcome(records, epoch)
 
 
 def register_controller(
@@ -120,12 +126,17 @@ def unfence_broker(image: MetadataImage, broker_id: int, epoch: int) -> Outcome[
     if not image.brokers[broker_id].fenced:
         return Outcome([], None)
     change = BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=epoch, fenced=_UNFENCE)
-    records: list[MetadataRecord] = [change]
-    for topic in image.topics.values():
-        for index, partition in enumerate(topic.partitions):
-            if partition.leader == NO_LEADER and broker_id in partition.isr:
-                records.append(PartitionChangeRecord(partition_id=index, topic_id=topic.id, leader=broker_id))
-    return Outcome(records, None)
+    return Outcome([change, *_take_lead(image, broker_id)], None)
+
+
+def _take_lead(image: MetadataImage, broker_id: int) -> list[PartitionChangeRecord]:
+    """Leadership of everything that has no leader and counts the broker in sync."""
+    return [
+        PartitionChangeRecord(partition_id=index, topic_id=topic.id, leader=broker_id)
+        for topic in image.topics.values()
+        for index, partition in enumerate(topic.partitions)
+        if partition.leader == NO_LEADER and broker_id in partition.isr
+    ]
 
 
 def new_leader_epochs(image: MetadataImage, broker_id: int) -> Outcome[None]:

@@ -68,6 +68,16 @@ def test_fencing_hands_leadership_to_an_in_sync_replica_or_to_nobody() -> None:
     assert cluster.image.topics["both"].partitions[0].leader == 2
 
 
+def test_a_broker_that_registers_unfenced_leads_at_once_what_has_no_leader() -> None:
+    cluster = Cluster()
+    create(cluster, assigned("t", (0, [1])))
+    epoch = cluster.image.brokers[1].epoch
+    cluster.run(lambda image: cluster.controller.fence_broker(image, 1, epoch))
+    assert cluster.image.topics["t"].partitions[0].leader == NO_LEADER
+    cluster.run(lambda image: cluster.controller.register_broker(image, registration(1, b"n" * 16, fenced=False)))
+    assert cluster.image.topics["t"].partitions[0].leader == 1
+
+
 def test_fencing_twice_or_unfencing_the_unfenced_writes_nothing() -> None:
     cluster = Cluster(brokers=2)
     epoch = cluster.image.brokers[1].epoch
