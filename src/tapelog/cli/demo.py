@@ -38,6 +38,9 @@ FRAME_S = 0.5
 PLAIN_EVERY_S = 5.0
 RATE_MAX = 2000
 CATCH_UP = 4
+LAST_WORDS = 2000
+JOIN_S_MAX = 5
+ANSWER_S_MAX = 5
 CONFIG = {"retention.ms": "3600000", "segment.bytes": "16777216"}
 
 
@@ -59,7 +62,7 @@ def demo(
     """
     stop = threading.Event()
     with _signals(stop), _cluster(bootstrap, port, data, json) as (address, broker):
-        connection = Connection(address)
+        connection = Connection(address, timeout_s=ANSWER_S_MAX)
         _create_topic(connection)
         shop = Shop(connection, rate, stop)
         readers = {name: Reader(connection, name, rate * CATCH_UP, stop) for name in ("billing", "analytics")}
@@ -74,10 +77,11 @@ def demo(
                 _plain(address, watch, stop, json)
         finally:
             stop.set()
+            deadline = time.monotonic() + (1 if watch.fatal else JOIN_S_MAX)
             for thread in threads:
-                thread.join(10)
+                thread.join(max(0.0, deadline - time.monotonic()))
         if watch.fatal:
-            raise CliError(watch.fatal, "the broker's last words are above", EXIT_FAILED)
+            raise CliError(watch.fatal, "start it again; --data DIR keeps its files for a closer look", EXIT_FAILED)
 
 
 @contextmanager
@@ -169,11 +173,14 @@ class Watch(threading.Thread):
                 self.trouble = error.message
             except KafkaException as error:
                 self.trouble = error.args[0].str()
-            if self._broker is not None and not self._broker.running and not self._stop_event.is_set():
-                self.fatal = f"the broker has ended\n{self._broker.log()[-2000:]}"
-                self._stop_event.set()
             self._stop_event.wait(max(0.1, SNAPSHOT_S - (time.monotonic() - begun)))
         self._observer.close()
+
+    def check_broker(self) -> None:
+        """End the demo if its broker has ended."""
+        if self._broker is not None and not self._broker.running and not self._stop_event.is_set():
+            self.fatal = f"the broker has ended\n{self._broker.log()[-LAST_WORDS:].strip()}".strip()
+            self._stop_event.set()
 
 
 def _live(address: str, watch: Watch, shop: Shop, readers: dict[str, Reader], stop: threading.Event) -> None:
@@ -194,6 +201,7 @@ def _live(address: str, watch: Watch, shop: Shop, readers: dict[str, Reader], st
         while not stop.is_set():
             for key in keys.read(FRAME_S):
                 _press(key, shop, readers, stop)
+            watch.check_broker()
             live.update(frame(), refresh=True)
 
 
@@ -219,7 +227,12 @@ def _plain(address: str, watch: Watch, stop: threading.Event, as_json: bool) -> 
         for what, line in demo_view.paste_lines(address):
             sys.stdout.write(f"# {what}\n{line}\n")
     sys.stdout.flush()
-    while not stop.wait(PLAIN_EVERY_S):
+    said = time.monotonic()
+    while not stop.wait(FRAME_S):
+        watch.check_broker()
+        if time.monotonic() - said < PLAIN_EVERY_S:
+            continue
+        said = time.monotonic()
         if as_json:
             print_json(demo_view.document(watch.latest), one_line=True)
         else:

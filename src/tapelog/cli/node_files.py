@@ -23,7 +23,7 @@ DEFAULTS = {"group.initial.rebalance.delay.ms": "0"}
 def configured(directory: str, host: str, port: int, settings: dict[str, str]) -> NodeConfig:
     """A configuration from the command line; ids and the controller's port come from an earlier node.toml if any.
 
-    Raises NodeConfigError (a ValueError) for one that no node can run with.
+    Raises ValueError for one that no node can run with.
     """
     before = load(directory) if os.path.isfile(os.path.join(directory, CONFIG_FILE)) else None
     controller = before.controller_listener if before is not None else None

@@ -110,14 +110,13 @@ def run_up(listen: str, data: str, nodes: int, settings: Sequence[str], bare: bo
         chosen = parse_settings(settings)
         directory = os.path.join(data, "node-1")
         _refuse_live(directory)
-        from tapelog.base.node_config import NodeConfigError
         from tapelog.cli import node_files
 
         if port:
             _refuse_taken(host, port)
         try:
             config = node_files.configured(directory, host, port, chosen)
-        except NodeConfigError as error:
+        except ValueError as error:
             raise UpError(str(error), "--set takes Kafka's broker configs; `tape up --help`", EXIT_USAGE) from None
         try:
             node_files.save(config, directory)
@@ -130,7 +129,6 @@ def run_up(listen: str, data: str, nodes: int, settings: Sequence[str], bare: bo
 
 def run_node(directory: str, *, as_json: bool = False) -> int:
     """Run the node whose directory this is; returns its exit code."""
-    from tapelog.base.node_config import NodeConfigError
     from tapelog.cli import node_files
 
     try:
@@ -141,7 +139,7 @@ def run_node(directory: str, *, as_json: bool = False) -> int:
         _refuse_live(directory)
         try:
             config = node_files.load(directory)
-        except NodeConfigError as error:
+        except ValueError as error:
             raise UpError(f"{path}: {error}", "change it there", EXIT_USAGE) from None
         for listener in config.listeners:
             if listener.port:

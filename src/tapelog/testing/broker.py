@@ -126,8 +126,10 @@ class Broker:
         source = str(Path(tapelog.__file__).parent.parent)
         paths = [source, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
         temporary = self._given_data is None
+        # without stored bytecode every start compiles the whole broker, which takes longer than the start itself
+        inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         return {
-            **os.environ,
+            **inherited,
             "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths)),
             "TAPELOG_PARENT": "remove" if temporary else "watch",
             **self.env,
