@@ -23,6 +23,13 @@ OWN = [
 OWN_SYNONYMS = [("tapelog.acks", "tapelog.acks", 1), ("tapelog.flush", "tapelog.flush", 1)]
 OWN_DYNAMIC = {"tapelog.acks": "cluster-wide", "tapelog.flush": "cluster-wide"}
 
+SCOPES = {
+    "topic": "TOPIC",
+    "broker": "BROKER",
+    "quota-broker": "BROKER_QUOTA",
+    "group": "GROUP",
+    "client-metrics": "CLIENT_METRICS",
+}
 TYPES = ["", "BOOLEAN", "STRING", "INT", "SHORT", "LONG", "DOUBLE", "LIST", "CLASS", "PASSWORD"]
 IMPORTANCES = ["HIGH", "MEDIUM", "LOW"]
 
@@ -70,68 +77,98 @@ def bounds(kind: str, validator: str) -> str:
     raise ValueError(f"unknown validator {validator!r}")
 
 
-def main() -> None:
-    """Read facts on stdin, write the table."""
-    rows: dict[str, list[tuple[str, str, str | None, str, str, bool]]] = {}
-    modes: dict[str, str] = dict(OWN_DYNAMIC)
-    topic_synonyms: dict[str, list[tuple[str, int]]] = {}
-    group_synonyms: list[tuple[str, str]] = []
-    broker_synonyms: list[tuple[str, str]] = []
-    version, level, level_name = "4.3", "", ""
-    for line in sys.stdin.read().splitlines():
-        scope, *rest = line.split("\t")
-        if scope in ("topic", "broker", "quota-broker", "group", "client-metrics"):
+class Facts:
+    """What the dump says, plus our own names."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self.rows: dict[str, list[tuple[str, str, str | None, str, str, bool]]] = {}
+        self.modes: dict[str, str] = dict(OWN_DYNAMIC)
+        self.topic_synonyms: dict[str, list[tuple[str, int]]] = {}
+        self.group_synonyms: list[tuple[str, str]] = []
+        self.broker_synonyms: list[tuple[str, str]] = []
+        self.level, self.level_name = "", ""
+        for line in lines:
+            self._read(*line.split("\t"))
+        for scope, name, kind, default, importance, limit in OWN:
+            self.rows[scope].append((name, kind, default, importance, limit, False))
+        for topic_name, broker_name, factor in OWN_SYNONYMS:
+            self.topic_synonyms.setdefault(topic_name, []).append((broker_name, factor))
+
+    def _read(self, scope: str, *rest: str) -> None:
+        if scope in SCOPES:
             name, kind, default, importance, visibility, validator = rest
             limit = bounds(kind, unescape(validator) or "")
-            rows.setdefault(scope, []).append(
+            self.rows.setdefault(scope, []).append(
                 (name, kind, unescape(default), importance, limit, visibility == "internal")
             )
         elif scope == "mode":
-            modes[rest[0]] = rest[1]
+            self.modes[rest[0]] = rest[1]
         elif scope == "topic-synonym":
-            topic_synonyms.setdefault(rest[0], []).append((rest[1], int(rest[2])))
+            self.topic_synonyms.setdefault(rest[0], []).append((rest[1], int(rest[2])))
         elif scope == "group-synonym":
-            group_synonyms.append((rest[0], rest[1]))
+            self.group_synonyms.append((rest[0], rest[1]))
         elif scope == "broker-synonym" and rest[0] != rest[1]:
-            broker_synonyms.append((rest[0], rest[1]))
+            self.broker_synonyms.append((rest[0], rest[1]))
         elif scope == "metadata-version":
-            level, level_name = rest
-    for scope, name, kind, own_default, importance, limit in OWN:
-        rows[scope].append((name, kind, own_default, importance, limit, False))
-    for topic_name, broker_name, factor in OWN_SYNONYMS:
-        topic_synonyms.setdefault(topic_name, []).append((broker_name, factor))
-    out = [HEADER.format(version=version, level=level, level_name=level_name)]
-    for scope, variable in (
-        ("topic", "TOPIC"),
-        ("broker", "BROKER"),
-        ("quota-broker", "BROKER_QUOTA"),
-        ("group", "GROUP"),
-        ("client-metrics", "CLIENT_METRICS"),
-    ):
-        out.append(f"\n{variable}: Final[tuple[Row, ...]] = (")
-        for name, kind, text, importance, limit, _ in sorted(rows[scope]):
-            out.append(f"    ({name!r}, {TYPES.index(kind)}, {text!r}, {IMPORTANCES.index(importance)}, {limit!r}),")
-        out.append(")")
-    internal = sorted({name for scope in rows for name, *_, hidden in rows[scope] if hidden})
+            self.level, self.level_name = rest
+
+    def internal(self) -> list[str]:
+        """Names that are accepted but never shown."""
+        return sorted({name for rows in self.rows.values() for name, *_, hidden in rows if hidden})
+
+
+def table(variable: str, rows: list[tuple[str, str, str | None, str, str, bool]]) -> list[str]:
+    """One tuple of rows."""
+    lines = [f"\n{variable}: Final[tuple[Row, ...]] = ("]
+    for name, kind, text, importance, limit, _ in sorted(rows):
+        lines.append(f"    ({name!r}, {TYPES.index(kind)}, {text!r}, {IMPORTANCES.index(importance)}, {limit!r}),")
+    return [*lines, ")"]
+
+
+def mapping(comment: str, variable: str, kind: str, items: list[tuple[str, object]]) -> list[str]:
+    """One dictionary."""
+    entries = [f"    {name!r}: {value!r}," for name, value in items]
+    return [f"\n# {comment}", f"{variable}: Final[{kind}] = {{", *entries, "}"]
+
+
+def render(lines: list[str]) -> str:
+    """The module, given the dump."""
+    facts = Facts(lines)
+    out = [HEADER.format(version="4.3", level=facts.level, level_name=facts.level_name)]
+    for scope, variable in SCOPES.items():
+        out += table(variable, facts.rows[scope])
     out.append("\n# Accepted but never shown.")
-    out.append(f"INTERNAL: Final[frozenset[str]] = frozenset(\n    {internal!r}\n)")
-    out.append("\n# Broker names that may change without a restart: True where only broker by broker.")
-    out.append("PER_BROKER_ONLY: Final[dict[str, bool]] = {")
-    out.extend(f"    {name!r}: {modes[name] == 'per-broker'}," for name in sorted(modes))
-    out.append("}")
-    out.append("\n# Topic name -> the broker names that stand behind it, with the factor from their unit to ours.")
-    out.append("TOPIC_SYNONYMS: Final[dict[str, tuple[tuple[str, int], ...]]] = {")
-    out.extend(f"    {name!r}: {tuple(topic_synonyms[name])!r}," for name in sorted(topic_synonyms))
-    out.append("}")
-    out.append("\n# Broker names that stand for one another, in order of precedence.")
-    out.append("BROKER_SYNONYMS: Final[dict[str, tuple[str, ...]]] = {")
-    out.extend(f"    {name!r}: {tuple(others.split(','))!r}," for name, others in broker_synonyms)
-    out.append("}")
-    out.append("\n# Group name -> the broker name that gives its default.")
-    out.append("GROUP_SYNONYMS: Final[dict[str, str]] = {")
-    out.extend(f"    {name!r}: {other!r}," for name, other in group_synonyms if other)
-    out.append("}\n")
-    TARGET.write_text("\n".join(out).replace("'", '"'))
+    out.append(f"INTERNAL: Final[frozenset[str]] = frozenset(\n    {facts.internal()!r}\n)")
+    out += mapping(
+        "Broker names that may change without a restart: True where only broker by broker.",
+        "PER_BROKER_ONLY",
+        "dict[str, bool]",
+        [(name, facts.modes[name] == "per-broker") for name in sorted(facts.modes)],
+    )
+    out += mapping(
+        "Topic name -> the broker names that stand behind it, with the factor from their unit to ours.",
+        "TOPIC_SYNONYMS",
+        "dict[str, tuple[tuple[str, int], ...]]",
+        [(name, tuple(facts.topic_synonyms[name])) for name in sorted(facts.topic_synonyms)],
+    )
+    out += mapping(
+        "Broker names that stand for one another, in order of precedence.",
+        "BROKER_SYNONYMS",
+        "dict[str, tuple[str, ...]]",
+        [(name, tuple(others.split(","))) for name, others in facts.broker_synonyms],
+    )
+    out += mapping(
+        "Group name -> the broker name that gives its default.",
+        "GROUP_SYNONYMS",
+        "dict[str, str]",
+        [(name, other) for name, other in facts.group_synonyms if other],
+    )
+    return "\n".join([*out, ""]).replace("'", '"')
+
+
+def main() -> None:
+    """Read facts on stdin, write the table."""
+    TARGET.write_text(render(sys.stdin.read().splitlines()))
 
 
 if __name__ == "__main__":
