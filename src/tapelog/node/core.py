@@ -88,7 +88,9 @@ class NodeCore(NodeApi):
 
     def register(self, endpoints: Sequence[Endpoint], controller: Endpoint) -> None:
         """Tell the cluster (now: ourselves) where this broker listens."""
-        self.metadata.register(endpoints, controller, self.directory.directory_id, self.config.settings.get("broker.rack"))
+        self.metadata.register(
+            endpoints, controller, self.directory.directory_id, self.config.settings.get("broker.rack")
+        )
         self.settle()
 
     def connect(self, peer_host: str, listener: str) -> Connection:
@@ -241,7 +243,9 @@ class NodeCore(NodeApi):
             elif partition.topic == CLUSTER_METADATA:
                 self.metadata.write_failed(error)
             if isinstance(error, DiskFullError):
-                self.dispatcher.complain(f"the disk is full: {error}. Producers get KAFKA_STORAGE_ERROR; free some space")
+                self.dispatcher.complain(
+                    f"the disk is full: {error}. Producers get KAFKA_STORAGE_ERROR; free some space"
+                )
             else:
                 self.storage_broke(error)
 

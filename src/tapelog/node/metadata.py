@@ -102,7 +102,9 @@ class NodeMetadata:
         node.disk.replace_file(path, quorum_state(node.node_id, epoch + 1))
         self.log.lead(epoch + 1)
 
-    def register(self, endpoints: Sequence[Endpoint], controller: Endpoint, log_dir_id: bytes, rack: str | None) -> None:
+    def register(
+        self, endpoints: Sequence[Endpoint], controller: Endpoint, log_dir_id: bytes, rack: str | None
+    ) -> None:
         """Make this node a broker of its cluster that clients can find."""
         node = self.node
         incarnation = node.entropy.token(16)
@@ -114,9 +116,7 @@ class NodeMetadata:
             lambda image: self.controller.register_controller(image, node.node_id, incarnation, [controller]), _ignore
         )
 
-    def propose(
-        self, operation: Callable[[MetadataImage], Outcome[R]], done: Callable[[R | KafkaError], None]
-    ) -> None:
+    def propose(self, operation: Callable[[MetadataImage], Outcome[R]], done: Callable[[R | KafkaError], None]) -> None:
         """Commit a change; done gets the response, or a KafkaError."""
 
         def failed(error: Exception) -> None:

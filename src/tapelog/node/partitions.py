@@ -37,7 +37,9 @@ class Partitions:
 
     def open_metadata(self) -> Partition:
         """The log of the cluster's metadata, always there."""
-        config = LogConfig({"cleanup.policy": "compact,delete", "retention.ms": "-1", "max.message.bytes": str(8 << 20)})
+        config = LogConfig(
+            {"cleanup.policy": "compact,delete", "retention.ms": "-1", "max.message.bytes": str(8 << 20)}
+        )
         config.compact = False
         directory = self.directory
         known = (CLUSTER_METADATA, 0) in directory.logs
@@ -53,7 +55,11 @@ class Partitions:
         existing = set(directory.partitions())
         for topic, index in sorted(existing):
             known = image.topics.get(topic)
-            if known is None or index >= len(known.partitions) or directory.topic_id_of(topic, index) not in (None, known.id):
+            if (
+                known is None
+                or index >= len(known.partitions)
+                or directory.topic_id_of(topic, index) not in (None, known.id)
+            ):
                 log.warning("removing %s-%d: the cluster knows no such partition", topic, index)
                 directory.open_log(topic, index, LogConfig(None))
                 directory.delete(topic, index)
@@ -62,7 +68,9 @@ class Partitions:
         present = [key for key in wanted if key in existing]
         directory.open_all(present, lambda name: configs[name])
         directory.create_many(
-            NewLog(name, index, image.topics[name].id, configs[name]) for name, index in wanted if (name, index) not in existing
+            NewLog(name, index, image.topics[name].id, configs[name])
+            for name, index in wanted
+            if (name, index) not in existing
         )
         for topic_image in image.topics.values():
             self._lead(topic_image, configs[topic_image.name])

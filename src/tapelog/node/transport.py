@@ -218,7 +218,9 @@ def _in_page_cache(region: FileRegion) -> bool:
 class Acceptor(Pollable):
     """A listening socket."""
 
-    def __init__(self, reactor: Reactor, listener: socket.socket, accepted: Callable[[socket.socket, str], None]) -> None:
+    def __init__(
+        self, reactor: Reactor, listener: socket.socket, accepted: Callable[[socket.socket, str], None]
+    ) -> None:
         self.reactor = reactor
         self.listener = listener
         self.accepted = accepted

@@ -27,7 +27,9 @@ PRODUCE: Final = 0
 class Connection:
     """The server's side of one connection, as a machine over bytes."""
 
-    def __init__(self, dispatcher: Dispatcher, number: int, peer_host: str, listener: str, request_bytes_max: int) -> None:
+    def __init__(
+        self, dispatcher: Dispatcher, number: int, peer_host: str, listener: str, request_bytes_max: int
+    ) -> None:
         self.dispatcher = dispatcher
         self.number = number
         self.peer_host = peer_host
@@ -117,7 +119,9 @@ class Connection:
         while size - pos >= 4:
             length = read_i32_be(data, pos)
             if length < 8 or length > self.request_bytes_max:
-                self.close(f"a frame of {length} bytes (8 to socket.request.max.bytes={self.request_bytes_max} are allowed)")
+                self.close(
+                    f"a frame of {length} bytes (8 to socket.request.max.bytes={self.request_bytes_max} are allowed)"
+                )
                 return
             end = pos + 4 + length
             if end > size:

@@ -93,9 +93,12 @@ class SimProducer:
         if self.producer_id < 0:
             if not self.starting:
                 self.starting = True
-                client.send(InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=60_000), 4, self._started)
+                client.send(
+                    InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=60_000), 4, self._started
+                )
             return
-        while self.client is client and self._in_flight < min(IN_FLIGHT_MAX, len(self._batches)):
+        epoch = self._epoch_of_client  # changes when an answer says: again from the first
+        while epoch == self._epoch_of_client and self._in_flight < min(IN_FLIGHT_MAX, len(self._batches)):
             sequence, values = self._batches[self._in_flight]
             self._in_flight += 1
             self._send(client, sequence, values)

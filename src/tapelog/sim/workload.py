@@ -15,6 +15,7 @@ from tapelog.sim.clock import SimClock
 from tapelog.sim.entropy import SimEntropy
 from tapelog.sim.node import SimNode
 from tapelog.sim.producer import Ledger, SimProducer
+from tapelog.wire.errors import ErrorCode
 from tapelog.wire.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from tapelog.wire.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from tapelog.wire.messages.find_coordinator_request import FindCoordinatorRequest
@@ -33,6 +34,8 @@ PRODUCERS: Final = 3
 TOPIC: Final = "orders"
 GROUP: Final = "billing"
 RECOVERY_MS: Final = 60_000
+SMALL_SEGMENTS: Final = {"index.interval.bytes": "200", "segment.index.bytes": "120"}
+"""Segments roll when their index is full: every few batches."""
 
 
 class Life:
@@ -43,7 +46,7 @@ class Life:
         self.steps = steps
         self.entropy = SimEntropy(seed)
         self.clock = SimClock()
-        self.node = SimNode(self.entropy.fork(), self.clock)
+        self.node = SimNode(self.entropy.fork(), self.clock, {"offsets.topic.num.partitions": "4"})
         self.node.disk.skips_syncs = skip_syncs
         self.trace: list[str] = []
         self.events: dict[str, int] = {}
@@ -180,9 +183,10 @@ class Life:
 
     def _create_topic(self) -> None:
         assert self.admin is not None
-        configs = [CreatableTopicConfig(name="segment.bytes", value="20000")]
+        configs = [CreatableTopicConfig(name=name, value=value) for name, value in SMALL_SEGMENTS.items()]
         topic = CreatableTopic(name=TOPIC, num_partitions=PARTITIONS, replication_factor=1, configs=configs)
-        self.admin.call(CreateTopicsRequest(topics=[topic], timeout_ms=1000), 5)
+        code = self.admin.call(CreateTopicsRequest(topics=[topic], timeout_ms=1000), 5).topics[0].error_code
+        assert code in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS), ErrorCode(code).name
         self.admin.call(FindCoordinatorRequest(key=GROUP), 2)
 
     def _push(self) -> None:

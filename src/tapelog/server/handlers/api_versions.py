@@ -42,9 +42,7 @@ def handle(node: NodeApi, call: Call, request: ApiVersionsRequest) -> None:
     for name, lowest, highest in broker.features if broker is not None else ():
         # before version 4 a feature that starts at 0 must not be named (KIP-1022)
         if lowest > 0 or call.version >= 4:
-            response.supported_features.append(
-                SupportedFeatureKey(name=name, min_version=lowest, max_version=highest)
-            )
+            response.supported_features.append(SupportedFeatureKey(name=name, min_version=lowest, max_version=highest))
     call.reply(response)
 
 

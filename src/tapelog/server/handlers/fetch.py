@@ -116,7 +116,9 @@ class PendingFetch(FetchWaiter):
             data.error_code = self.missing(wanted)
             return data
         if partition.offline or partition.closed:
-            data.error_code = int(ErrorCode.KAFKA_STORAGE_ERROR if partition.offline else ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            data.error_code = int(
+                ErrorCode.KAFKA_STORAGE_ERROR if partition.offline else ErrorCode.NOT_LEADER_OR_FOLLOWER
+            )
             return data
         if not self.check_epochs(partition, wanted, data):
             return data

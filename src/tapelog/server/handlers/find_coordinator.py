@@ -33,7 +33,11 @@ def _response(node: NodeApi, call: Call, keys: list[str], error: KafkaError | No
         return FindCoordinatorResponse(coordinators=coordinators)
     only = coordinators[0]
     return FindCoordinatorResponse(
-        error_code=only.error_code, error_message=only.error_message, node_id=only.node_id, host=only.host, port=only.port
+        error_code=only.error_code,
+        error_message=only.error_message,
+        node_id=only.node_id,
+        host=only.host,
+        port=only.port,
     )
 
 

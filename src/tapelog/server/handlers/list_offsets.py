@@ -67,6 +67,8 @@ def _find(
         return
     if wanted.timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         return
-    found = log.max_timestamp_offset() if wanted.timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(wanted.timestamp)
+    found = (
+        log.max_timestamp_offset() if wanted.timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(wanted.timestamp)
+    )
     if found is not None and found[1] < upper:
         part.timestamp, part.offset, part.leader_epoch = found
