@@ -18,7 +18,7 @@ OFFSET_ENTRY: Final = 8
 TIME_ENTRY: Final = 12
 # entries read at once when a binary search has come this close
 BLOCK: Final = 256
-# entries kept in memory before they are written out on the way
+# entries kept in memory before they are written out without waiting for a checkpoint
 TAIL_MAX: Final = 1024
 
 
@@ -85,6 +85,10 @@ class OffsetIndex:
     def count(self) -> int:
         """Entries, stored or not."""
         return self.stored.count + len(self._offsets)
+
+    def unstored(self) -> int:
+        """Entries that are only in memory."""
+        return len(self._offsets)
 
     def append(self, offset: int, position: int) -> None:
         """Add an entry; both columns only grow."""

@@ -221,6 +221,7 @@ class Log(StoredLog):
             since = 0
         group.since_index = since + size
         group.size += size
+        group.count += 1
         self._position = position + size
 
     def _waited_ms(self, group: Group, max_timestamp: int, now_ms: int) -> int:
@@ -309,6 +310,7 @@ class Log(StoredLog):
                     self.active.file().write(group.pieces)
                     group.apply(self.active)
                     self.bytes_since_checkpoint += group.size
+                    self.batches_since_checkpoint += group.count
         except DiskError:
             self._undo(active, size, count, before)
             raise

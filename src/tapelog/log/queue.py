@@ -6,6 +6,7 @@ vectored write per segment, and taking everything back is forgetting it.
 
 from __future__ import annotations
 
+from tapelog.log.index import TAIL_MAX
 from tapelog.log.segment import Segment
 from tapelog.log.txn_index import AbortedTransaction
 
@@ -17,6 +18,7 @@ class Group:
         self.roll_at = roll_at  # -1: the active segment
         self.pieces: list[bytes | memoryview] = []
         self.size = 0
+        self.count = 0  # of batches
         self.snapshot = b""  # the producers at roll_at
         self.index_entries: list[tuple[int, int, int, int]] = []  # offset, position, max timestamp, its offset
         self.aborted: list[AbortedTransaction] = []
@@ -44,5 +46,7 @@ class Group:
             for offset, position, timestamp, timestamp_offset in self.index_entries:
                 index.append(offset, position)
                 time_index.append(timestamp, timestamp_offset)
+            if index.unstored() >= TAIL_MAX:
+                segment.persist_indexes()
         for aborted in self.aborted:
             segment.txn_index.append(aborted)

@@ -59,6 +59,7 @@ class StoredLog:
         self.durable_end = loaded.end_offset
         self.recovered_bytes = loaded.scanned_bytes
         self.bytes_since_checkpoint = 0
+        self.batches_since_checkpoint = 0
         self.checkpointed_end = loaded.checkpointed_end
         self.closed = False
         self.active: Segment = self.segments.items[-1]
@@ -220,6 +221,7 @@ class StoredLog:
             epochs = render_epochs(self.leader_epoch_cache.entries())
             self.leader_epoch_cache.dirty = False
         self.bytes_since_checkpoint = 0
+        self.batches_since_checkpoint = 0
         return self.written_end, render_snapshot(self.producers), epochs
 
     def end_checkpoint(self, offset: int) -> None:
