@@ -51,12 +51,11 @@ def controller_for_clients(image: MetadataImage) -> int:
 
 
 def missing_topics(image: MetadataImage, request: MetadataRequest) -> list[str]:
-    """Topics a Metadata request asks for by name that do not exist: what auto-creation may create."""
-    return [
-        topic.name
-        for topic in request.topics or []
-        if topic.name is not None and topic.topic_id == ZERO_UUID and topic.name not in image.topics
-    ]
+    """Topics a Metadata request asks for by name that do not exist, each once: what auto-creation may create."""
+    named = dict.fromkeys(
+        topic.name for topic in request.topics or [] if topic.name is not None and topic.topic_id == ZERO_UUID
+    )
+    return [name for name in named if name not in image.topics]
 
 
 def metadata_response(image: MetadataImage, request: MetadataRequest, version: int, listener: str) -> MetadataResponse:

@@ -162,7 +162,7 @@ def test_a_listener_the_leader_does_not_have_is_an_error() -> None:
 
 def test_missing_topics_are_those_named_but_absent() -> None:
     image = filled().image
-    wanted = [*named("a", "new"), MetadataRequestTopic(topic_id=UNKNOWN, name=None)]
+    wanted = [*named("a", "new", "new"), MetadataRequestTopic(topic_id=UNKNOWN, name=None)]
     assert missing_topics(image, MetadataRequest(topics=wanted)) == ["new"]
     assert missing_topics(image, MetadataRequest(topics=None)) == []
 
