@@ -1,6 +1,7 @@
 """The node core on the simulated disk: power cuts, kills, full and failing disks, from seeds.
 
-TAPELOG_SEEDS sets how many (500 by default); a failing seed is named, and `python -m tapelog.sim --seed N --trace` repeats it.
+TAPELOG_SEEDS sets how many (500 by default); a failing seed is named, and `python -m tapelog.sim --seed N --trace`
+repeats it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import sys
 
 import pytest
 
+from tapelog.log.manager import WrongDirectoryError
 from tapelog.sim.workload import Life
 
 SEEDS = int(os.environ.get("TAPELOG_SEEDS", "500"))
@@ -34,7 +36,7 @@ def test_a_disk_that_only_claims_to_sync_is_found_out() -> None:
     for seed in range(10):
         try:
             Life(seed, skip_syncs=True).run()
-        except AssertionError:
+        except (AssertionError, WrongDirectoryError):  # the directory's own identity may be what is lost
             caught += 1
     assert caught >= 9
 

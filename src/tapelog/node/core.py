@@ -1,7 +1,8 @@
 """The node without its shell: what happens when bytes arrive, time passes, or a disk has finished.
 
-Owns the connections, the partitions this node leads, the flush rounds, the metadata and the coordinators, and the order in
-which things happen at the end of a wake-up (`settle`). Plain synchronous Python over the ports: the simulator runs exactly this.
+Owns the connections, the partitions this node leads, the flush rounds, the metadata and the coordinators, and the
+order in which things happen at the end of a wake-up (`settle`). Plain synchronous Python over the ports: the
+simulator runs exactly this.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The shell around the core: listeners, sockets, and the loop that drives them.
 
-Owns every transport; after each wake-up it lets the core settle, sends what is to be sent, resumes connections whose turn
-has come and drops those that closed. Bounds: `max.connections`, `max.connections.per.ip`, idle time, and the bytes of
-half-received requests over all connections.
+Owns every transport; after each wake-up it lets the core settle, sends what is to be sent, resumes connections whose
+turn has come and drops those that closed. Bounds: `max.connections`, `max.connections.per.ip`, idle time, and the
+bytes of half-received requests over all connections.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One simulated life of a node from a seed: producers, a group's offsets, topics, and every kind of fault.
 
-`Life(seed).run()` returns the trace; it raises AssertionError when a promise is broken: an acknowledged record or offset
-that is gone, a duplicate, an answer out of order, a broken invariant, or no progress once the faults are over.
+`Life(seed).run()` returns the trace; it raises AssertionError when a promise is broken: an acknowledged record or
+offset that is gone, a duplicate, an answer out of order, a broken invariant, or no progress once the faults are over.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class Life:
 
     def _slow_disk(self) -> None:
         self.node.disk.flush_ms_max = 1 + self.entropy.below(300)
-        self._note(f"flushes take up to {self.node.disk.flush_ms_max} ms")
+        self._note(f"slow flushes, ms: {self.node.disk.flush_ms_max}")
 
     def _jump_wall(self) -> None:
         by_ms = self.entropy.below(7_200_000) - 3_600_000

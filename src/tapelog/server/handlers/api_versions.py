@@ -1,7 +1,7 @@
 """ApiVersions, versions 0 to 4: the routes table, and the features of the cluster.
 
-A version we do not know is answered in version 0 with UNSUPPORTED_VERSION (see dispatch), so that the client can try again.
-Names of client software must be sensible (KIP-511), else INVALID_REQUEST.
+A version we do not know is answered in version 0 with UNSUPPORTED_VERSION (see dispatch), so that the client can try
+again. Names of client software must be sensible (KIP-511), else INVALID_REQUEST.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""APIs that only describe: DescribeCluster, DescribeTopicPartitions, DescribeQuorum, DescribeAcls, DescribeClientQuotas,
-ListPartitionReassignments. User interfaces call them; the answers are true for a cluster without authorizer and quotas."""
+"""APIs that only describe: DescribeCluster, DescribeTopicPartitions, DescribeQuorum, DescribeAcls,
+DescribeClientQuotas, ListPartitionReassignments. User interfaces call them; the answers are true for a cluster
+without authorizer and quotas."""
 
 from __future__ import annotations
 

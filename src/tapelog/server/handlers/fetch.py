@@ -1,8 +1,8 @@
 """Fetch, versions 4 to 18: sessions, min bytes and max wait, bounds over partitions, isolation levels, topic ids.
 
-Records are answered as regions of log files, so the shell can `sendfile` them; nothing here reads a record. A fetch that
-finds less than `min_bytes` parks on its partitions and looks again when one of them moves, or when `max_wait_ms` is over.
-The first non-empty partition returns at least one whole batch, whatever the bounds say.
+Records are answered as regions of log files, so the shell can `sendfile` them; nothing here reads a record. A fetch
+that finds less than `min_bytes` parks on its partitions and looks again when one of them moves, or when `max_wait_ms`
+is over. The first non-empty partition returns at least one whole batch, whatever the bounds say.
 """
 
 from __future__ import annotations

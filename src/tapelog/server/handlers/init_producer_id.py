@@ -1,7 +1,7 @@
 """InitProducerId, versions 0 to 5: a producer id that nobody else has, for idempotent producers.
 
-Ids come in blocks from the controller, so a restart never hands one out twice. A transactional id is refused: transactions
-are not served by this version.
+Ids come in blocks from the controller, so a restart never hands one out twice. A transactional id is refused:
+transactions are not served by this version.
 """
 
 from __future__ import annotations

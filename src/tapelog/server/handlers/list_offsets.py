@@ -1,7 +1,8 @@
-"""ListOffsets, versions 1 to 11: earliest, latest, by time, the record with the largest timestamp, and the newer specials.
+"""ListOffsets, versions 1 to 11: earliest, latest, by time, the record with the largest timestamp, and the newer
+specials.
 
-"Latest" is the high watermark, or the last stable offset for read_committed. Without tiered storage the local log is the
-whole log, so EARLIEST_LOCAL is the start offset, and nothing is tiered or waits to be.
+"Latest" is the high watermark, or the last stable offset for read_committed. Without tiered storage the local log is
+the whole log, so EARLIEST_LOCAL is the start offset, and nothing is tiered or waits to be.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Metadata, versions 0 to 13: brokers, topics, leaders. Creates missing topics by name where that is allowed, never by id."""
+"""Metadata, versions 0 to 13: brokers, topics, leaders. Creates missing topics by name where that is allowed, never by
+id."""
 
 from __future__ import annotations
 
