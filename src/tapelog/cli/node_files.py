@@ -61,7 +61,7 @@ def load(directory: str) -> NodeConfig:
 
 
 def save(config: NodeConfig, directory: str) -> None:
-    """Write node.toml, whole or not at all, if it would change."""
+    """Write node.toml, whole or not at all even if the power goes, if it would change."""
     paths = config.log_dirs
     config.log_dirs = [os.path.relpath(path, directory) if _is_inside(path, directory) else path for path in paths]
     text = config.to_toml()
@@ -73,7 +73,15 @@ def save(config: NodeConfig, directory: str) -> None:
     os.makedirs(directory, exist_ok=True)
     with open(path + ".tmp", "w", encoding="utf-8") as opened:
         opened.write(text)
+        opened.flush()
+        os.fsync(opened.fileno())
     os.replace(path + ".tmp", path)
+    for named_in in (directory, os.path.dirname(os.path.abspath(directory))):
+        fd = os.open(named_in, os.O_RDONLY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
 
 
 def _is_inside(path: str, directory: str) -> bool:
