@@ -184,38 +184,44 @@ def incoming(message: Message) -> Incoming:
     )
 
 
+Offset = Annotated[
+    str | None,
+    typer.Option("--offset", "-o", metavar="N|-N|earliest|latest", help="Begin here; -10: the last ten."),
+]
+Since = Annotated[
+    str | None, typer.Option("--since", metavar="TIME", help="Begin at this time: 10m (ago), 2026-05-01T12:30Z.")
+]
+Follow = Annotated[
+    bool,
+    typer.Option(
+        "--follow/--until-end",
+        "-f",
+        help="Wait for new records (from now on, unless --offset or --since says otherwise), or stop at the end.",
+    ),
+]
+Template = Annotated[
+    str | None,
+    typer.Option(
+        "--format", metavar="TEMPLATE", help="e.g. '{partition}:{offset} {timestamp} {key} {headers} {value}'."
+    ),
+]
+ValuesOnly = Annotated[bool, typer.Option("--values", help="Only the values, byte for byte, one per line.")]
+MemberOf = Annotated[
+    str | None, typer.Option("--group", "-g", help="Read as a member of this group and commit what was shown.")
+]
+
+
 def consume(
     topics: Topics,
-    offset: Annotated[
-        str | None,
-        typer.Option("--offset", "-o", metavar="N|-N|earliest|latest", help="Begin here; -10: the last ten."),
-    ] = None,
-    since: Annotated[
-        str | None, typer.Option("--since", metavar="TIME", help="Begin at this time: 10m (ago), 2026-05-01T12:30Z.")
-    ] = None,
+    offset: Offset = None,
+    since: Since = None,
     until: Annotated[str | None, typer.Option("--until", metavar="TIME", help="Stop before this time.")] = None,
     partition: Annotated[list[int] | None, typer.Option("--partition", "-p", help="Only this one. Repeatable.")] = None,
-    group: Annotated[
-        str | None, typer.Option("--group", "-g", help="Read as a member of this group and commit what was shown.")
-    ] = None,
+    group: MemberOf = None,
     count: Annotated[int | None, typer.Option("--count", "-n", min=1, help="Stop after so many records.")] = None,
-    follow: Annotated[
-        bool,
-        typer.Option(
-            "--follow/--until-end",
-            "-f",
-            help="Wait for new records (from now on, unless --offset or --since says otherwise), or stop at the end.",
-        ),
-    ] = False,
-    template: Annotated[
-        str | None,
-        typer.Option(
-            "--format", metavar="TEMPLATE", help="e.g. '{partition}:{offset} {timestamp} {key} {headers} {value}'."
-        ),
-    ] = None,
-    values_only: Annotated[
-        bool, typer.Option("--values", help="Only the values, byte for byte, one per line.")
-    ] = False,
+    follow: Follow = False,
+    template: Template = None,
+    values_only: ValuesOnly = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
     properties: Properties = None,
     timeout: Timeout = 10.0,

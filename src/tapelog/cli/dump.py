@@ -7,14 +7,16 @@ import sys
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tapelog.cli.dump_files import Entry, Wish, read_any, reader_for
 from tapelog.cli.options import Json
 from tapelog.cli.output import EXIT_FAILED, EXIT_NOT_FOUND, EXIT_USAGE, CliError, print_json
 from tapelog.cli.units import format_moment
+
+if TYPE_CHECKING:
+    from tapelog.cli.dump_files import Entry, Wish
 
 _TIMES = ("timestamp", "base_timestamp", "max_timestamp", "last_timestamp")
 _UNSAID = {"kind", "base_timestamp", "crc", "headers"}
@@ -34,6 +36,8 @@ _QUIET: dict[str, tuple[Any, ...]] = {
 
 def files_in(path: Path) -> Iterator[Path]:
     """The file itself, or the log files below a directory, in order."""
+    from tapelog.cli.dump_files import reader_for
+
     if not path.is_dir():
         yield path
         return
@@ -57,6 +61,8 @@ def dump(
 
     Example: tape dump tapelog-data/node-1/logs/__cluster_metadata-0 -r --json | jq .type
     """
+    from tapelog.cli.dump_files import Wish, reader_for
+
     damaged = 0
     wish = Wish(records, decode, check, offset)
     for given in paths:
@@ -83,6 +89,8 @@ def dump(
 
 def _dump_file(file: Path, wish: Wish, count: int | None, as_json: bool, *, many: bool) -> int:
     """Print one file; returns how many damaged places it has."""
+    from tapelog.cli.dump_files import read_any
+
     damaged = 0
     if many and not as_json:
         sys.stdout.write(f"== {file} ({file.stat().st_size:,} bytes)\n")

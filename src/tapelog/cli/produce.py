@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json as json_module
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -158,32 +159,32 @@ def send(connection: Connection, topic: str, records: Iterable[Outgoing], proper
     return delivered
 
 
+Values = Annotated[list[str] | None, typer.Argument(metavar="[VALUE…]", help="Values; without any, stdin is read.")]
+KeySeparator = Annotated[
+    str | None, typer.Option("--key-separator", "-K", metavar="TEXT", help="Lines are KEY TEXT VALUE.")
+]
+Headers = Annotated[list[str] | None, typer.Option("--header", "-H", metavar="NAME=VALUE", help="Repeatable.")]
+Partition = Annotated[int, typer.Option("--partition", "-p", help="A fixed partition; else by key, or in turn.")]
+Timestamp = Annotated[
+    str | None,
+    typer.Option("--timestamp", metavar="TIME", help="e.g. 2026-05-01T12:30Z, 10m (ago), @1767225600000."),
+]
+FromJson = Annotated[
+    bool,
+    typer.Option("--from-json", help="Each line is {key, value, headers, timestamp_ms}: what consume --json prints."),
+]
+
+
 def produce(
     topic: Topic,
-    values: Annotated[
-        list[str] | None, typer.Argument(metavar="[VALUE…]", help="Values; without any, stdin is read.")
-    ] = None,
+    values: Values = None,
     key: Annotated[str | None, typer.Option("--key", "-k", help="The key of every record.")] = None,
-    key_separator: Annotated[
-        str | None, typer.Option("--key-separator", "-K", metavar="TEXT", help="Lines are KEY TEXT VALUE.")
-    ] = None,
-    header: Annotated[
-        list[str] | None, typer.Option("--header", "-H", metavar="NAME=VALUE", help="Repeatable.")
-    ] = None,
-    partition: Annotated[
-        int, typer.Option("--partition", "-p", help="A fixed partition; else by key, or in turn.")
-    ] = -1,
-    timestamp: Annotated[
-        str | None,
-        typer.Option("--timestamp", metavar="TIME", help="e.g. 2026-05-01T12:30Z, 10m (ago), @1767225600000."),
-    ] = None,
+    key_separator: KeySeparator = None,
+    header: Headers = None,
+    partition: Partition = -1,
+    timestamp: Timestamp = None,
     file: Annotated[Path | None, typer.Option("--file", "-F", help="Read lines from here instead of stdin.")] = None,
-    from_json_lines: Annotated[
-        bool,
-        typer.Option(
-            "--from-json", help="Each line is {key, value, headers, timestamp_ms}: what consume --json prints."
-        ),
-    ] = False,
+    from_json_lines: FromJson = False,
     tombstone: Annotated[bool, typer.Option("--tombstone", help="One record without a value: deletes --key.")] = False,
     acks: Annotated[Acks, typer.Option("--acks", help="Who must have it before it counts.")] = Acks.all,
     compression: Annotated[Compression, typer.Option("--compression", "-z", help="Codec.")] = Compression.none,
@@ -198,8 +199,6 @@ def produce(
 
     Example: tape consume orders --json | tape produce orders-copy --from-json
     """
-    import time
-
     try:
         moment = parse_moment_ms(timestamp, round(time.time() * 1000)) if timestamp else 0
         headers = tuple((name, value.encode()) for name, value in map(parse_pair, header or ()))
@@ -209,20 +208,19 @@ def produce(
         raise CliError("a tombstone has a key and no value", f"tape produce {topic} --key K --tombstone", EXIT_USAGE)
     defaults = Outgoing(None, key.encode() if key is not None else None, headers, partition, moment)
     connection = Connection(bootstrap, properties, timeout)
-    texts: Iterable[str] = values if values else [] if tombstone else _lines(file)
-    records: Iterable[Outgoing]
-    if tombstone:
-        records = [defaults]
-    elif from_json_lines:
-        records = (from_json(text, defaults) for text in texts if text.strip())
-    else:
-        records = (from_line(text, defaults, key_separator) for text in texts)
-    options = {
+    records: Iterable[Outgoing] = [defaults]
+    if not tombstone:
+        texts = values or _lines(file)
+        if from_json_lines:
+            records = (from_json(text, defaults) for text in texts if text.strip())
+        else:
+            records = (from_line(text, defaults, key_separator) for text in texts)
+    options: dict[str, Any] = {
         "acks": acks.value,
         "compression_type": compression.value,
         "message_timeout_ms": max(1, int(timeout * 1000)),
+        "linger_ms": 0 if values else 5,
     }
-    options["linger_ms"] = 5 if values is None else 0
     delivered = send(connection, topic, records, options)
     document = {
         "topic": topic,

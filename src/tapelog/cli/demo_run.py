@@ -1,0 +1,223 @@
+"""What `tape demo` does: a broker with orders flowing through it, two groups reading, and a live view.
+
+One process besides this one (the broker). Orders, readers and the observer are threads around Kafka clients here.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import NewTopic
+from rich.console import RenderableType
+from rich.text import Text
+
+from tapelog.cli import demo_view
+from tapelog.cli.connect import Connection
+from tapelog.cli.demo import RATE_MAX
+from tapelog.cli.demo_load import TOPIC, Reader, Shop
+from tapelog.cli.demo_stats import Observer, Snapshot
+from tapelog.cli.holder import holder
+from tapelog.cli.keys import Keys
+from tapelog.cli.node_files import listen_error
+from tapelog.cli.output import EXIT_FAILED, CliError, console, print_json
+from tapelog.testing.broker import Broker, BrokerError
+
+PORTS_TRIED = 100
+SNAPSHOT_S = 1.0
+FRAME_S = 0.5
+PLAIN_EVERY_S = 5.0
+CATCH_UP = 4
+LAST_WORDS = 2000
+JOIN_S_MAX = 5
+ANSWER_S_MAX = 5
+CONFIG = {"retention.ms": "3600000", "segment.bytes": "16777216"}
+
+
+def run_demo(port: int, rate: int, data: Path | None, bootstrap: str | None, *, as_json: bool) -> None:
+    """Run until told to stop; CliError if the broker does not start or ends by itself."""
+    stop = threading.Event()
+    with _signals(stop), _cluster(bootstrap, port, data, as_json) as (address, broker):
+        connection = Connection(address, timeout_s=ANSWER_S_MAX)
+        _create_topic(connection)
+        shop = Shop(connection, rate, stop)
+        readers = {name: Reader(connection, name, rate * CATCH_UP, stop) for name in ("billing", "analytics")}
+        watch = Watch(connection, broker, stop)
+        threads: list[threading.Thread] = [shop, *readers.values(), watch]
+        for thread in threads:
+            thread.start()
+        try:
+            if console().is_terminal and not as_json:
+                _live(address, watch, shop, readers, stop)
+            else:
+                _plain(address, watch, stop, as_json)
+        finally:
+            stop.set()
+            deadline = time.monotonic() + (1 if watch.fatal else JOIN_S_MAX)
+            for thread in threads:
+                thread.join(max(0.0, deadline - time.monotonic()))
+        if watch.fatal:
+            raise CliError(watch.fatal, "start it again; --data DIR keeps its files for a closer look", EXIT_FAILED)
+
+
+@contextmanager
+def _signals(stop: threading.Event) -> Iterator[None]:
+    """SIGTERM and SIGINT end the demo in order."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        stop.set()
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _cluster(bootstrap: str | None, port: int, data: Path | None, as_json: bool) -> Iterator[tuple[str, Broker | None]]:
+    """An address to use: of the cluster named, or of a broker of our own that ends with us."""
+    say: Callable[[str], None] = _say_nothing if as_json else _say
+    if bootstrap is not None:
+        yield bootstrap, None
+        return
+    chosen = free_port(port)
+    if chosen != port:
+        who = holder(port)
+        say(f"port {port} is taken{f' by {who}' if who else ''}: this broker listens on {chosen}")
+    try:
+        broker = Broker(data=data, listen=f"127.0.0.1:{chosen}").start()
+    except BrokerError as error:
+        raise CliError(str(error), "", EXIT_FAILED) from None
+    try:
+        say(
+            f"broker started in {broker.start_seconds:.2f} s, files in {broker.data_dir}"
+            + ("" if data else " (temporary)")
+        )
+        yield broker.bootstrap, broker
+    finally:
+        broker.close()
+
+
+def free_port(first: int) -> int:
+    """The first port that can be listened on, from this one upwards."""
+    for port in range(first, min(first + PORTS_TRIED, 65536)):
+        if listen_error("127.0.0.1", port) is None:
+            return port
+    raise CliError(f"ports {first} to {first + PORTS_TRIED - 1} are all taken", "give another with --port")
+
+
+def _say(text: str) -> None:
+    console().print(Text(text, style="dim"), soft_wrap=True)
+
+
+def _say_nothing(text: str) -> None:
+    pass
+
+
+def _create_topic(connection: Connection) -> None:
+    wanted = NewTopic(TOPIC, num_partitions=3, replication_factor=-1, config=CONFIG)
+    try:
+        connection.admin.create_topics([wanted])[TOPIC].result(10)
+    except KafkaException as error:
+        if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+            raise connection.explained(error, topic=TOPIC) from None
+
+
+class Watch(threading.Thread):
+    """Takes a snapshot about once a second; `latest` is the newest, `trouble` why there is no newer one."""
+
+    def __init__(self, connection: Connection, broker: Broker | None, stop: threading.Event) -> None:
+        super().__init__(name="watch", daemon=True)
+        self.latest = Snapshot()
+        self.trouble = ""
+        self.fatal = ""
+        self.own = broker is not None
+        self._broker = broker
+        self._stop_event = stop
+        self._observer = Observer(connection, broker.pid if broker is not None else None)
+
+    def run(self) -> None:
+        """Until the demo ends, or the broker does."""
+        while not self._stop_event.is_set():
+            begun = time.monotonic()
+            try:
+                self.latest = self._observer.snapshot()
+                self.trouble = ""
+            except CliError as error:
+                self.trouble = error.message
+            except KafkaException as error:
+                self.trouble = error.args[0].str()
+            self._stop_event.wait(max(0.1, SNAPSHOT_S - (time.monotonic() - begun)))
+        self._observer.close()
+
+    def check_broker(self) -> None:
+        """End the demo if its broker has ended."""
+        if self._broker is not None and not self._broker.running and not self._stop_event.is_set():
+            self.fatal = f"the broker has ended\n{self._broker.log()[-LAST_WORDS:].strip()}".strip()
+            self._stop_event.set()
+
+
+def _live(address: str, watch: Watch, shop: Shop, readers: dict[str, Reader], stop: threading.Event) -> None:
+    from rich.live import Live
+
+    screen = console()
+    screen.print(f"ready {address}")
+    screen.print("Paste any of these into another terminal:", style="bold")
+    screen.print(demo_view.paste_text(address), soft_wrap=True)
+    title = f"{'Tapelog' if watch.own else 'Cluster'} on {address}"
+    bars = demo_view.BARS if "utf" in (sys.stdout.encoding or "").lower() else demo_view.ASCII_BARS
+
+    def frame() -> RenderableType:
+        stopped = [name for name, reader in readers.items() if not reader.wanted.is_set()]
+        return demo_view.live(title, watch.latest, stopped, shop.rate, watch.trouble, bars=bars)
+
+    with Keys() as keys, Live(frame(), console=screen, auto_refresh=False, vertical_overflow="crop") as live:
+        while not stop.is_set():
+            for key in keys.read(FRAME_S):
+                _press(key, shop, readers, stop)
+            watch.check_broker()
+            live.update(frame(), refresh=True)
+
+
+def _press(key: str, shop: Shop, readers: dict[str, Reader], stop: threading.Event) -> None:
+    match key:
+        case "s":
+            readers["billing"].toggle()
+        case "a":
+            readers["analytics"].toggle()
+        case "+" | "=":
+            shop.rate = min(RATE_MAX, shop.rate * 2)
+        case "-":
+            shop.rate = max(1, shop.rate / 2)
+        case "q" | "\x04":
+            stop.set()
+
+
+def _plain(address: str, watch: Watch, stop: threading.Event, as_json: bool) -> None:
+    if as_json:
+        print_json({"ready": address}, one_line=True)
+    else:
+        sys.stdout.write(f"ready {address}\n")
+        for what, line in demo_view.paste_lines(address):
+            sys.stdout.write(f"# {what}\n{line}\n")
+    sys.stdout.flush()
+    said = time.monotonic()
+    while not stop.wait(FRAME_S):
+        watch.check_broker()
+        if time.monotonic() - said < PLAIN_EVERY_S:
+            continue
+        said = time.monotonic()
+        if as_json:
+            print_json(demo_view.document(watch.latest), one_line=True)
+        else:
+            sys.stdout.write((watch.trouble or demo_view.line(watch.latest)) + "\n")
+        sys.stdout.flush()
