@@ -1,7 +1,10 @@
 """Turns a definition into the text of a Python module.
 
-One class per struct. Per field the code for each version is computed, equal neighbours are merged, and what remains
-becomes conditions on `version`: so every rule of the format is stated once, for one version, in `_read` and `_write`.
+One class per struct. Its constructor takes the fields in the definition's order, tagged ones last, so that decoders
+can pass them by position: half the price of keywords in interpreted Python. Everyone else writes keywords.
+
+Per field the code for each version is computed, equal neighbours are merged, and what remains becomes conditions on
+`version`: so every rule of the format is stated once, for one version, in `read` and `write`.
 """
 
 from __future__ import annotations
@@ -272,6 +275,7 @@ class StructCode:
         self.definition = definition
         self.root = struct is definition.root
         self.codes = [FieldCode(struct, f) for f in struct.fields if not f.versions.empty]
+        self.untagged = [c for c in self.codes if c.field.tagged.empty]
         self.tagged = sorted((c for c in self.codes if not c.field.tagged.empty), key=lambda c: c.field.tag or 0)
 
     def lines(self) -> list[str]:
@@ -308,8 +312,8 @@ class StructCode:
     def _init(self) -> list[str]:
         if not self.codes:
             return ["def __init__(self) -> None:", *block(["pass"])]
-        parameters = ", ".join(c.parameter for c in self.codes)
-        return [f"def __init__(self, *, {parameters}) -> None:", *block([c.assignment for c in self.codes])]
+        parameters = ", ".join(c.parameter for c in [*self.untagged, *self.tagged])
+        return [f"def __init__(self, {parameters}) -> None:", *block([c.assignment for c in self.codes])]
 
     def _guard(self) -> list[str]:
         if not self.root:
@@ -319,7 +323,7 @@ class StructCode:
         return [f"if {test}:", *block([f'bad_version("{self.struct.name}", version)'])]
 
     def _decode(self) -> list[str]:
-        arguments = [f"{c.name}={c.read_all()}," for c in self.codes if c not in self.tagged]
+        arguments = [f"{c.read_all()}," for c in self.untagged]
         make = [f"{self.struct.name}(", *block(arguments), ")"]
         head = ["@staticmethod", f"def decode(r: Reader, version: int) -> {self.struct.name}:", *block(self._guard())]
         if self.struct.flexible.empty:

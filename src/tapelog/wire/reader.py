@@ -14,6 +14,7 @@ from mypy_extensions import i64 as i64_t
 
 from tapelog.wire.values import Slice, WireError
 
+_LONG: Final = 0x80  # the first value of a byte that says: more bytes follow
 _UVARINT_BYTES_MAX: Final = 5
 _UVARLONG_BYTES_MAX: Final = 10
 
@@ -65,7 +66,7 @@ class Reader:
         if pos + 2 > self.end:
             _truncated()
         self.pos = pos + 2
-        return int(read_i16_be(self.buf, pos))
+        return read_i16_be(self.buf, pos)
 
     def u16(self) -> int:
         """An unsigned 16-bit number."""
@@ -73,7 +74,7 @@ class Reader:
         if pos + 2 > self.end:
             _truncated()
         self.pos = pos + 2
-        value = int(read_i16_be(self.buf, pos))
+        value: int = read_i16_be(self.buf, pos)
         return value if value >= 0 else value + 0x10000
 
     def i32(self) -> int:
@@ -82,7 +83,7 @@ class Reader:
         if pos + 4 > self.end:
             _truncated()
         self.pos = pos + 4
-        return int(read_i32_be(self.buf, pos))
+        return read_i32_be(self.buf, pos)
 
     def u32(self) -> int:
         """An unsigned 32-bit number."""
@@ -90,7 +91,7 @@ class Reader:
         if pos + 4 > self.end:
             _truncated()
         self.pos = pos + 4
-        value = int(read_i32_be(self.buf, pos))
+        value: int = read_i32_be(self.buf, pos)
         return value if value >= 0 else value + 0x100000000
 
     def i64(self) -> int:
@@ -99,7 +100,7 @@ class Reader:
         if pos + 8 > self.end:
             _truncated()
         self.pos = pos + 8
-        return int(read_i64_be(self.buf, pos))
+        return read_i64_be(self.buf, pos)
 
     def f64(self) -> float:
         """A double."""
@@ -131,16 +132,15 @@ class Reader:
     def uvarint(self) -> int:
         """An unsigned number of up to 32 bits, seven bits to a byte."""
         pos = self.pos
-        if pos >= self.end:
-            _truncated()
-        byte: int = self.buf[pos]
+        value: int = self.buf[pos] if pos < self.end else _LONG
+        if value >= _LONG:
+            return self._long_uvarint()
         self.pos = pos + 1
-        if byte < 128:
-            return byte
-        return self._long_uvarint()
+        return value
 
     def _long_uvarint(self) -> int:
-        pos = self.pos - 1
+        """The general case; callers have done the one-byte case themselves, where a call would cost too much."""
+        pos = self.pos
         value = 0
         for shift in range(0, 7 * _UVARINT_BYTES_MAX, 7):
             if pos >= self.end:
@@ -148,7 +148,7 @@ class Reader:
             byte: int = self.buf[pos]
             pos += 1
             value |= (byte & 0x7F) << shift
-            if byte < 128:
+            if byte < _LONG:
                 if value > 0xFFFFFFFF:
                     break
                 self.pos = pos
@@ -215,14 +215,24 @@ class Reader:
 
     def compact_string(self) -> str:
         """Text with a variable length plus one."""
-        size = self.uvarint()
+        pos = self.pos
+        size: int = self.buf[pos] if pos < self.end else _LONG
+        if size >= _LONG:
+            size = self._long_uvarint()
+        else:
+            self.pos = pos + 1
         if size == 0:
             _null()
         return self._text(size - 1)
 
     def compact_nullable_string(self) -> str | None:
         """Text with a variable length plus one, zero for null."""
-        size = self.uvarint()
+        pos = self.pos
+        size: int = self.buf[pos] if pos < self.end else _LONG
+        if size >= _LONG:
+            size = self._long_uvarint()
+        else:
+            self.pos = pos + 1
         if size == 0:
             return None
         return self._text(size - 1)
@@ -272,7 +282,12 @@ class Reader:
 
     def compact_records(self) -> Slice | None:
         """Record batches with a variable length plus one, zero for null; not copied."""
-        size = self.uvarint()
+        pos = self.pos
+        size: int = self.buf[pos] if pos < self.end else _LONG
+        if size >= _LONG:
+            size = self._long_uvarint()
+        else:
+            self.pos = pos + 1
         if size == 0:
             return None
         return self._slice(size - 1)
@@ -299,7 +314,12 @@ class Reader:
 
     def compact_array(self, item_size_min: i64_t) -> i64_t:
         """The length of a compact array that cannot be null."""
-        count: i64_t = self.uvarint()
+        pos = self.pos
+        count: i64_t = self.buf[pos] if pos < self.end else _LONG
+        if count >= _LONG:
+            count = self._long_uvarint()
+        else:
+            self.pos = pos + 1
         if count == 0:
             _null()
         count -= 1
@@ -309,7 +329,12 @@ class Reader:
 
     def compact_nullable_array(self, item_size_min: i64_t) -> i64_t:
         """The length of a compact array, -1 for null."""
-        count: i64_t = self.uvarint()
+        pos = self.pos
+        count: i64_t = self.buf[pos] if pos < self.end else _LONG
+        if count >= _LONG:
+            count = self._long_uvarint()
+        else:
+            self.pos = pos + 1
         count -= 1
         if count * item_size_min > self.end - self.pos:
             _truncated()
@@ -324,7 +349,7 @@ class Reader:
         buf = self.buf
         items: list[int] = []
         while pos < stop:
-            items.append(int(read_i32_be(buf, pos)))
+            items.append(read_i32_be(buf, pos))
             pos += 4
         self.pos = pos
         return items

@@ -54,7 +54,7 @@ _RECORD_SIZE_MIN: Final = 7
 
 def base_offset(buf: bytes, pos: i64) -> int:
     """The offset of the first record."""
-    return int(read_i64_be(buf, pos))
+    return read_i64_be(buf, pos)
 
 
 def batch_size(buf: bytes, pos: i64) -> int:
@@ -64,12 +64,12 @@ def batch_size(buf: bytes, pos: i64) -> int:
 
 def batch_length(buf: bytes, pos: i64) -> int:
     """The length field: the size of the batch without its first 12 bytes."""
-    return int(read_i32_be(buf, pos + LENGTH_AT))
+    return read_i32_be(buf, pos + LENGTH_AT)
 
 
 def leader_epoch(buf: bytes, pos: i64) -> int:
     """The epoch of the leader that appended the batch."""
-    return int(read_i32_be(buf, pos + LEADER_EPOCH_AT))
+    return read_i32_be(buf, pos + LEADER_EPOCH_AT)
 
 
 def magic(buf: bytes, pos: i64) -> int:
@@ -79,12 +79,12 @@ def magic(buf: bytes, pos: i64) -> int:
 
 def attributes(buf: bytes, pos: i64) -> int:
     """The attribute bits."""
-    return int(read_i16_be(buf, pos + ATTRIBUTES_AT))
+    return read_i16_be(buf, pos + ATTRIBUTES_AT)
 
 
 def last_offset_delta(buf: bytes, pos: i64) -> int:
     """Last offset less base offset."""
-    return int(read_i32_be(buf, pos + LAST_OFFSET_DELTA_AT))
+    return read_i32_be(buf, pos + LAST_OFFSET_DELTA_AT)
 
 
 def last_offset(buf: bytes, pos: i64) -> int:
@@ -94,32 +94,32 @@ def last_offset(buf: bytes, pos: i64) -> int:
 
 def base_timestamp(buf: bytes, pos: i64) -> int:
     """The timestamp from which records count theirs."""
-    return int(read_i64_be(buf, pos + BASE_TIMESTAMP_AT))
+    return read_i64_be(buf, pos + BASE_TIMESTAMP_AT)
 
 
 def max_timestamp(buf: bytes, pos: i64) -> int:
     """The greatest timestamp in the batch."""
-    return int(read_i64_be(buf, pos + MAX_TIMESTAMP_AT))
+    return read_i64_be(buf, pos + MAX_TIMESTAMP_AT)
 
 
 def producer_id(buf: bytes, pos: i64) -> int:
     """The idempotent producer, or -1."""
-    return int(read_i64_be(buf, pos + PRODUCER_ID_AT))
+    return read_i64_be(buf, pos + PRODUCER_ID_AT)
 
 
 def producer_epoch(buf: bytes, pos: i64) -> int:
     """The producer's epoch, or -1."""
-    return int(read_i16_be(buf, pos + PRODUCER_EPOCH_AT))
+    return read_i16_be(buf, pos + PRODUCER_EPOCH_AT)
 
 
 def base_sequence(buf: bytes, pos: i64) -> int:
     """The producer's sequence number of the first record, or -1."""
-    return int(read_i32_be(buf, pos + BASE_SEQUENCE_AT))
+    return read_i32_be(buf, pos + BASE_SEQUENCE_AT)
 
 
 def record_count(buf: bytes, pos: i64) -> int:
     """How many records the batch says it holds."""
-    return int(read_i32_be(buf, pos + RECORD_COUNT_AT))
+    return read_i32_be(buf, pos + RECORD_COUNT_AT)
 
 
 def stored_crc(buf: bytes, pos: i64) -> int:
@@ -267,21 +267,40 @@ def records_of(buf: bytes, header: BatchHeader, max_decompressed: int = DECOMPRE
     r.expect_end()
 
 
+def _varlong(r: Reader) -> int:
+    """Like r.varlong(), with the cases of one and two bytes kept short."""
+    pos = r.pos
+    if pos + 1 >= r.end:
+        return r.varlong()
+    value: int = r.buf[pos]
+    if value < 0x80:
+        r.pos = pos + 1
+        return (value >> 1) ^ -(value & 1)
+    high: int = r.buf[pos + 1]
+    if high >= 0x80:
+        return r.varlong()
+    r.pos = pos + 2
+    value += (high << 7) - 0x80
+    return (value >> 1) ^ -(value & 1)
+
+
 def _read_record(r: Reader, header: BatchHeader) -> Record:
-    size = r.varint()
+    size = _varlong(r)
     stop = r.pos + size
     if size < 0 or stop > r.end:
         raise WireError("record length does not fit")
-    r.i8()
-    timestamp = header.base_timestamp + r.varlong()
-    offset = header.base_offset + r.varint()
-    key = _sized(r)
-    value = _sized(r)
-    count = r.varint()
-    if count < 0 or count * 2 > r.end - r.pos:
-        raise WireError("header count does not fit")
+    r.pos += 1  # attributes, of which there are none
+    timestamp = header.base_timestamp + _varlong(r)
+    offset = header.base_offset + _varlong(r)
+    size = _varlong(r)
+    key = None if size == -1 else r.take(size)
+    size = _varlong(r)
+    value = None if size == -1 else r.take(size)
+    count = _varlong(r)
     headers: Sequence[tuple[str, bytes | None]] = ()
-    if count:
+    if count != 0:
+        if count < 0 or count * 2 > r.end - r.pos:
+            raise WireError("header count does not fit")
         headers = [_read_header(r) for _ in range(count)]
     if r.pos != stop:
         raise WireError("record does not fill its length")
@@ -290,22 +309,14 @@ def _read_record(r: Reader, header: BatchHeader) -> Record:
     return Record(offset, timestamp, key, value, headers)
 
 
-def _sized(r: Reader) -> bytes | None:
-    size = r.varint()
-    if size == -1:
-        return None
-    return r.take(size)
-
-
 def _read_header(r: Reader) -> tuple[str, bytes | None]:
-    name = _sized(r)
-    if name is None:
-        raise WireError("record header without a name")
+    name = r.take(_varlong(r))
+    size = _varlong(r)
+    value = None if size == -1 else r.take(size)
     try:
-        text = name.decode("utf-8")
+        return name.decode("utf-8"), value
     except UnicodeDecodeError:
         raise WireError("text is not UTF-8") from None
-    return text, _sized(r)
 
 
 def iterate(buf: bytes, start: int, end: int, max_decompressed: int = DECOMPRESSED_MAX) -> Iterator[Record]:
@@ -314,7 +325,7 @@ def iterate(buf: bytes, start: int, end: int, max_decompressed: int = DECOMPRESS
         yield from records_of(buf, header, max_decompressed)
 
 
-def _varlong(out: BytesWriter, value: int) -> None:
+def _write_varlong(out: BytesWriter, value: int) -> None:
     value = (value << 1) ^ (value >> 63)
     while value >= 128:
         out.append(value & 0x7F | 0x80)
@@ -326,22 +337,22 @@ def _write_sized(out: BytesWriter, data: bytes | None) -> None:
     if data is None:
         out.append(1)
     else:
-        _varlong(out, len(data))
+        _write_varlong(out, len(data))
         out.write(data)
 
 
 def _write_record(out: BytesWriter, record: Record, offset_delta: int, timestamp_delta: int) -> None:
     body = BytesWriter()
     body.append(0)
-    _varlong(body, timestamp_delta)
-    _varlong(body, offset_delta)
+    _write_varlong(body, timestamp_delta)
+    _write_varlong(body, offset_delta)
     _write_sized(body, record.key)
     _write_sized(body, record.value)
-    _varlong(body, len(record.headers))
+    _write_varlong(body, len(record.headers))
     for name, value in record.headers:
         _write_sized(body, name.encode("utf-8"))
         _write_sized(body, value)
-    _varlong(out, len(body))
+    _write_varlong(out, len(body))
     out.write(body.getvalue())
 
 

@@ -25,7 +25,7 @@ class AddOffsetsToTxnRequest(Message):
     )
 
     def __init__(
-        self, *, transactional_id: str = "", producer_id: int = 0, producer_epoch: int = 0, group_id: str = ""
+        self, transactional_id: str = "", producer_id: int = 0, producer_epoch: int = 0, group_id: str = ""
     ) -> None:
         self.transactional_id: str = transactional_id
         self.producer_id: int = producer_id
@@ -37,10 +37,10 @@ class AddOffsetsToTxnRequest(Message):
         if version < 0 or version > 4:
             bad_version("AddOffsetsToTxnRequest", version)
         made = AddOffsetsToTxnRequest(
-            transactional_id=r.compact_string() if version >= 3 else r.string(),
-            producer_id=r.i64(),
-            producer_epoch=r.i16(),
-            group_id=r.compact_string() if version >= 3 else r.string(),
+            r.compact_string() if version >= 3 else r.string(),
+            r.i64(),
+            r.i16(),
+            r.compact_string() if version >= 3 else r.string(),
         )
         if version >= 3:
             r.skip_tags()

@@ -22,7 +22,7 @@ class AddOffsetsToTxnResponse(Message):
         "error_code",
     )
 
-    def __init__(self, *, throttle_time_ms: int = 0, error_code: int = 0) -> None:
+    def __init__(self, throttle_time_ms: int = 0, error_code: int = 0) -> None:
         self.throttle_time_ms: int = throttle_time_ms
         self.error_code: int = error_code
 
@@ -31,8 +31,8 @@ class AddOffsetsToTxnResponse(Message):
         if version < 0 or version > 4:
             bad_version("AddOffsetsToTxnResponse", version)
         made = AddOffsetsToTxnResponse(
-            throttle_time_ms=r.i32(),
-            error_code=r.i16(),
+            r.i32(),
+            r.i16(),
         )
         if version >= 3:
             r.skip_tags()

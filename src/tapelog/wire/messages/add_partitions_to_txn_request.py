@@ -17,15 +17,15 @@ class AddPartitionsToTxnTopic(Message):
         "partitions",
     )
 
-    def __init__(self, *, name: str = "", partitions: list[int] = EMPTY) -> None:
+    def __init__(self, name: str = "", partitions: list[int] = EMPTY) -> None:
         self.name: str = name
         self.partitions: list[int] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> AddPartitionsToTxnTopic:
         made = AddPartitionsToTxnTopic(
-            name=r.compact_string() if version >= 3 else r.string(),
-            partitions=r.i32_items(r.compact_array(4)) if version >= 3 else r.i32_items(r.array(4)),
+            r.compact_string() if version >= 3 else r.string(),
+            r.i32_items(r.compact_array(4)) if version >= 3 else r.i32_items(r.array(4)),
         )
         if version >= 3:
             r.skip_tags()
@@ -57,7 +57,6 @@ class AddPartitionsToTxnTransaction(Message):
 
     def __init__(
         self,
-        *,
         transactional_id: str = "",
         producer_id: int = 0,
         producer_epoch: int = 0,
@@ -73,11 +72,11 @@ class AddPartitionsToTxnTransaction(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> AddPartitionsToTxnTransaction:
         made = AddPartitionsToTxnTransaction(
-            transactional_id=r.compact_string(),
-            producer_id=r.i64(),
-            producer_epoch=r.i16(),
-            verify_only=r.boolean(),
-            topics=[AddPartitionsToTxnTopic.decode(r, version) for _ in range(r.compact_array(3))],
+            r.compact_string(),
+            r.i64(),
+            r.i16(),
+            r.boolean(),
+            [AddPartitionsToTxnTopic.decode(r, version) for _ in range(r.compact_array(3))],
         )
         r.skip_tags()
         return made
@@ -111,7 +110,6 @@ class AddPartitionsToTxnRequest(Message):
 
     def __init__(
         self,
-        *,
         transactions: list[AddPartitionsToTxnTransaction] = EMPTY,
         v3_and_below_transactional_id: str = "",
         v3_and_below_producer_id: int = 0,
@@ -131,13 +129,13 @@ class AddPartitionsToTxnRequest(Message):
         if version < 0 or version > 5:
             bad_version("AddPartitionsToTxnRequest", version)
         made = AddPartitionsToTxnRequest(
-            transactions=[AddPartitionsToTxnTransaction.decode(r, version) for _ in range(r.compact_array(14))]
+            [AddPartitionsToTxnTransaction.decode(r, version) for _ in range(r.compact_array(14))]
             if version >= 4
             else [],
-            v3_and_below_transactional_id="" if version >= 4 else r.compact_string() if version >= 3 else r.string(),
-            v3_and_below_producer_id=0 if version >= 4 else r.i64(),
-            v3_and_below_producer_epoch=0 if version >= 4 else r.i16(),
-            v3_and_below_topics=[]
+            "" if version >= 4 else r.compact_string() if version >= 3 else r.string(),
+            0 if version >= 4 else r.i64(),
+            0 if version >= 4 else r.i16(),
+            []
             if version >= 4
             else [AddPartitionsToTxnTopic.decode(r, version) for _ in range(r.compact_array(3))]
             if version >= 3

@@ -17,15 +17,15 @@ class AddPartitionsToTxnPartitionResult(Message):
         "partition_error_code",
     )
 
-    def __init__(self, *, partition_index: int = 0, partition_error_code: int = 0) -> None:
+    def __init__(self, partition_index: int = 0, partition_error_code: int = 0) -> None:
         self.partition_index: int = partition_index
         self.partition_error_code: int = partition_error_code
 
     @staticmethod
     def decode(r: Reader, version: int) -> AddPartitionsToTxnPartitionResult:
         made = AddPartitionsToTxnPartitionResult(
-            partition_index=r.i32(),
-            partition_error_code=r.i16(),
+            r.i32(),
+            r.i16(),
         )
         if version >= 3:
             r.skip_tags()
@@ -46,9 +46,7 @@ class AddPartitionsToTxnTopicResult(Message):
         "results_by_partition",
     )
 
-    def __init__(
-        self, *, name: str = "", results_by_partition: list[AddPartitionsToTxnPartitionResult] = EMPTY
-    ) -> None:
+    def __init__(self, name: str = "", results_by_partition: list[AddPartitionsToTxnPartitionResult] = EMPTY) -> None:
         self.name: str = name
         self.results_by_partition: list[AddPartitionsToTxnPartitionResult] = (
             [] if results_by_partition is EMPTY else results_by_partition
@@ -57,10 +55,8 @@ class AddPartitionsToTxnTopicResult(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> AddPartitionsToTxnTopicResult:
         made = AddPartitionsToTxnTopicResult(
-            name=r.compact_string() if version >= 3 else r.string(),
-            results_by_partition=[
-                AddPartitionsToTxnPartitionResult.decode(r, version) for _ in range(r.compact_array(6))
-            ]
+            r.compact_string() if version >= 3 else r.string(),
+            [AddPartitionsToTxnPartitionResult.decode(r, version) for _ in range(r.compact_array(6))]
             if version >= 3
             else [AddPartitionsToTxnPartitionResult.decode(r, version) for _ in range(r.array(6))],
         )
@@ -91,17 +87,15 @@ class AddPartitionsToTxnResult(Message):
         "topic_results",
     )
 
-    def __init__(
-        self, *, transactional_id: str = "", topic_results: list[AddPartitionsToTxnTopicResult] = EMPTY
-    ) -> None:
+    def __init__(self, transactional_id: str = "", topic_results: list[AddPartitionsToTxnTopicResult] = EMPTY) -> None:
         self.transactional_id: str = transactional_id
         self.topic_results: list[AddPartitionsToTxnTopicResult] = [] if topic_results is EMPTY else topic_results
 
     @staticmethod
     def decode(r: Reader, version: int) -> AddPartitionsToTxnResult:
         made = AddPartitionsToTxnResult(
-            transactional_id=r.compact_string(),
-            topic_results=[AddPartitionsToTxnTopicResult.decode(r, version) for _ in range(r.compact_array(3))],
+            r.compact_string(),
+            [AddPartitionsToTxnTopicResult.decode(r, version) for _ in range(r.compact_array(3))],
         )
         r.skip_tags()
         return made
@@ -131,7 +125,6 @@ class AddPartitionsToTxnResponse(Message):
 
     def __init__(
         self,
-        *,
         throttle_time_ms: int = 0,
         error_code: int = 0,
         results_by_transaction: list[AddPartitionsToTxnResult] = EMPTY,
@@ -151,12 +144,10 @@ class AddPartitionsToTxnResponse(Message):
         if version < 0 or version > 5:
             bad_version("AddPartitionsToTxnResponse", version)
         made = AddPartitionsToTxnResponse(
-            throttle_time_ms=r.i32(),
-            error_code=r.i16() if version >= 4 else 0,
-            results_by_transaction=[AddPartitionsToTxnResult.decode(r, version) for _ in range(r.compact_array(3))]
-            if version >= 4
-            else [],
-            results_by_topic_v3_and_below=[]
+            r.i32(),
+            r.i16() if version >= 4 else 0,
+            [AddPartitionsToTxnResult.decode(r, version) for _ in range(r.compact_array(3))] if version >= 4 else [],
+            []
             if version >= 4
             else [AddPartitionsToTxnTopicResult.decode(r, version) for _ in range(r.compact_array(3))]
             if version >= 3

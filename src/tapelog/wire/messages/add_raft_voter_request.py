@@ -19,7 +19,7 @@ class Listener(Message):
         "port",
     )
 
-    def __init__(self, *, name: str = "", host: str = "", port: int = 0) -> None:
+    def __init__(self, name: str = "", host: str = "", port: int = 0) -> None:
         self.name: str = name
         self.host: str = host
         self.port: int = port
@@ -27,9 +27,9 @@ class Listener(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> Listener:
         made = Listener(
-            name=r.compact_string(),
-            host=r.compact_string(),
-            port=r.u16(),
+            r.compact_string(),
+            r.compact_string(),
+            r.u16(),
         )
         r.skip_tags()
         return made
@@ -60,7 +60,6 @@ class AddRaftVoterRequest(Message):
 
     def __init__(
         self,
-        *,
         cluster_id: str | None = "",
         timeout_ms: int = 0,
         voter_id: int = 0,
@@ -80,12 +79,12 @@ class AddRaftVoterRequest(Message):
         if version < 0 or version > 1:
             bad_version("AddRaftVoterRequest", version)
         made = AddRaftVoterRequest(
-            cluster_id=r.compact_nullable_string(),
-            timeout_ms=r.i32(),
-            voter_id=r.i32(),
-            voter_directory_id=r.uuid(),
-            listeners=[Listener.decode(r, version) for _ in range(r.compact_array(5))],
-            ack_when_committed=r.boolean() if version >= 1 else True,
+            r.compact_nullable_string(),
+            r.i32(),
+            r.i32(),
+            r.uuid(),
+            [Listener.decode(r, version) for _ in range(r.compact_array(5))],
+            r.boolean() if version >= 1 else True,
         )
         r.skip_tags()
         return made

@@ -22,7 +22,7 @@ class AllocateProducerIdsRequest(Message):
         "broker_epoch",
     )
 
-    def __init__(self, *, broker_id: int = 0, broker_epoch: int = -1) -> None:
+    def __init__(self, broker_id: int = 0, broker_epoch: int = -1) -> None:
         self.broker_id: int = broker_id
         self.broker_epoch: int = broker_epoch
 
@@ -31,8 +31,8 @@ class AllocateProducerIdsRequest(Message):
         if version != 0:
             bad_version("AllocateProducerIdsRequest", version)
         made = AllocateProducerIdsRequest(
-            broker_id=r.i32(),
-            broker_epoch=r.i64(),
+            r.i32(),
+            r.i64(),
         )
         r.skip_tags()
         return made

@@ -25,7 +25,7 @@ class AllocateProducerIdsResponse(Message):
     )
 
     def __init__(
-        self, *, throttle_time_ms: int = 0, error_code: int = 0, producer_id_start: int = 0, producer_id_len: int = 0
+        self, throttle_time_ms: int = 0, error_code: int = 0, producer_id_start: int = 0, producer_id_len: int = 0
     ) -> None:
         self.throttle_time_ms: int = throttle_time_ms
         self.error_code: int = error_code
@@ -37,10 +37,10 @@ class AllocateProducerIdsResponse(Message):
         if version != 0:
             bad_version("AllocateProducerIdsResponse", version)
         made = AllocateProducerIdsResponse(
-            throttle_time_ms=r.i32(),
-            error_code=r.i16(),
-            producer_id_start=r.i64(),
-            producer_id_len=r.i32(),
+            r.i32(),
+            r.i16(),
+            r.i64(),
+            r.i32(),
         )
         r.skip_tags()
         return made

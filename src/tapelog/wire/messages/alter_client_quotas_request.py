@@ -17,15 +17,15 @@ class EntityData(Message):
         "entity_name",
     )
 
-    def __init__(self, *, entity_type: str = "", entity_name: str | None = "") -> None:
+    def __init__(self, entity_type: str = "", entity_name: str | None = "") -> None:
         self.entity_type: str = entity_type
         self.entity_name: str | None = entity_name
 
     @staticmethod
     def decode(r: Reader, version: int) -> EntityData:
         made = EntityData(
-            entity_type=r.compact_string() if version >= 1 else r.string(),
-            entity_name=r.compact_nullable_string() if version >= 1 else r.nullable_string(),
+            r.compact_string() if version >= 1 else r.string(),
+            r.compact_nullable_string() if version >= 1 else r.nullable_string(),
         )
         if version >= 1:
             r.skip_tags()
@@ -51,7 +51,7 @@ class OpData(Message):
         "remove",
     )
 
-    def __init__(self, *, key: str = "", value: float = 0.0, remove: bool = False) -> None:
+    def __init__(self, key: str = "", value: float = 0.0, remove: bool = False) -> None:
         self.key: str = key
         self.value: float = value
         self.remove: bool = remove
@@ -59,9 +59,9 @@ class OpData(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> OpData:
         made = OpData(
-            key=r.compact_string() if version >= 1 else r.string(),
-            value=r.f64(),
-            remove=r.boolean(),
+            r.compact_string() if version >= 1 else r.string(),
+            r.f64(),
+            r.boolean(),
         )
         if version >= 1:
             r.skip_tags()
@@ -86,17 +86,17 @@ class EntryData(Message):
         "ops",
     )
 
-    def __init__(self, *, entity: list[EntityData] = EMPTY, ops: list[OpData] = EMPTY) -> None:
+    def __init__(self, entity: list[EntityData] = EMPTY, ops: list[OpData] = EMPTY) -> None:
         self.entity: list[EntityData] = [] if entity is EMPTY else entity
         self.ops: list[OpData] = [] if ops is EMPTY else ops
 
     @staticmethod
     def decode(r: Reader, version: int) -> EntryData:
         made = EntryData(
-            entity=[EntityData.decode(r, version) for _ in range(r.compact_array(3))]
+            [EntityData.decode(r, version) for _ in range(r.compact_array(3))]
             if version >= 1
             else [EntityData.decode(r, version) for _ in range(r.array(3))],
-            ops=[OpData.decode(r, version) for _ in range(r.compact_array(11))]
+            [OpData.decode(r, version) for _ in range(r.compact_array(11))]
             if version >= 1
             else [OpData.decode(r, version) for _ in range(r.array(11))],
         )
@@ -136,7 +136,7 @@ class AlterClientQuotasRequest(Message):
         "validate_only",
     )
 
-    def __init__(self, *, entries: list[EntryData] = EMPTY, validate_only: bool = False) -> None:
+    def __init__(self, entries: list[EntryData] = EMPTY, validate_only: bool = False) -> None:
         self.entries: list[EntryData] = [] if entries is EMPTY else entries
         self.validate_only: bool = validate_only
 
@@ -145,10 +145,10 @@ class AlterClientQuotasRequest(Message):
         if version < 0 or version > 1:
             bad_version("AlterClientQuotasRequest", version)
         made = AlterClientQuotasRequest(
-            entries=[EntryData.decode(r, version) for _ in range(r.compact_array(3))]
+            [EntryData.decode(r, version) for _ in range(r.compact_array(3))]
             if version >= 1
             else [EntryData.decode(r, version) for _ in range(r.array(3))],
-            validate_only=r.boolean(),
+            r.boolean(),
         )
         if version >= 1:
             r.skip_tags()

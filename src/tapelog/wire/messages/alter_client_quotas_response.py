@@ -17,15 +17,15 @@ class EntityData(Message):
         "entity_name",
     )
 
-    def __init__(self, *, entity_type: str = "", entity_name: str | None = "") -> None:
+    def __init__(self, entity_type: str = "", entity_name: str | None = "") -> None:
         self.entity_type: str = entity_type
         self.entity_name: str | None = entity_name
 
     @staticmethod
     def decode(r: Reader, version: int) -> EntityData:
         made = EntityData(
-            entity_type=r.compact_string() if version >= 1 else r.string(),
-            entity_name=r.compact_nullable_string() if version >= 1 else r.nullable_string(),
+            r.compact_string() if version >= 1 else r.string(),
+            r.compact_nullable_string() if version >= 1 else r.nullable_string(),
         )
         if version >= 1:
             r.skip_tags()
@@ -51,9 +51,7 @@ class EntryData(Message):
         "entity",
     )
 
-    def __init__(
-        self, *, error_code: int = 0, error_message: str | None = "", entity: list[EntityData] = EMPTY
-    ) -> None:
+    def __init__(self, error_code: int = 0, error_message: str | None = "", entity: list[EntityData] = EMPTY) -> None:
         self.error_code: int = error_code
         self.error_message: str | None = error_message
         self.entity: list[EntityData] = [] if entity is EMPTY else entity
@@ -61,9 +59,9 @@ class EntryData(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> EntryData:
         made = EntryData(
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string() if version >= 1 else r.nullable_string(),
-            entity=[EntityData.decode(r, version) for _ in range(r.compact_array(3))]
+            r.i16(),
+            r.compact_nullable_string() if version >= 1 else r.nullable_string(),
+            [EntityData.decode(r, version) for _ in range(r.compact_array(3))]
             if version >= 1
             else [EntityData.decode(r, version) for _ in range(r.array(3))],
         )
@@ -100,7 +98,7 @@ class AlterClientQuotasResponse(Message):
         "entries",
     )
 
-    def __init__(self, *, throttle_time_ms: int = 0, entries: list[EntryData] = EMPTY) -> None:
+    def __init__(self, throttle_time_ms: int = 0, entries: list[EntryData] = EMPTY) -> None:
         self.throttle_time_ms: int = throttle_time_ms
         self.entries: list[EntryData] = [] if entries is EMPTY else entries
 
@@ -109,8 +107,8 @@ class AlterClientQuotasResponse(Message):
         if version < 0 or version > 1:
             bad_version("AlterClientQuotasResponse", version)
         made = AlterClientQuotasResponse(
-            throttle_time_ms=r.i32(),
-            entries=[EntryData.decode(r, version) for _ in range(r.compact_array(5))]
+            r.i32(),
+            [EntryData.decode(r, version) for _ in range(r.compact_array(5))]
             if version >= 1
             else [EntryData.decode(r, version) for _ in range(r.array(5))],
         )

@@ -17,15 +17,15 @@ class AlterableConfig(Message):
         "value",
     )
 
-    def __init__(self, *, name: str = "", value: str | None = "") -> None:
+    def __init__(self, name: str = "", value: str | None = "") -> None:
         self.name: str = name
         self.value: str | None = value
 
     @staticmethod
     def decode(r: Reader, version: int) -> AlterableConfig:
         made = AlterableConfig(
-            name=r.compact_string() if version >= 2 else r.string(),
-            value=r.compact_nullable_string() if version >= 2 else r.nullable_string(),
+            r.compact_string() if version >= 2 else r.string(),
+            r.compact_nullable_string() if version >= 2 else r.nullable_string(),
         )
         if version >= 2:
             r.skip_tags()
@@ -51,9 +51,7 @@ class AlterConfigsResource(Message):
         "configs",
     )
 
-    def __init__(
-        self, *, resource_type: int = 0, resource_name: str = "", configs: list[AlterableConfig] = EMPTY
-    ) -> None:
+    def __init__(self, resource_type: int = 0, resource_name: str = "", configs: list[AlterableConfig] = EMPTY) -> None:
         self.resource_type: int = resource_type
         self.resource_name: str = resource_name
         self.configs: list[AlterableConfig] = [] if configs is EMPTY else configs
@@ -61,9 +59,9 @@ class AlterConfigsResource(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> AlterConfigsResource:
         made = AlterConfigsResource(
-            resource_type=r.i8(),
-            resource_name=r.compact_string() if version >= 2 else r.string(),
-            configs=[AlterableConfig.decode(r, version) for _ in range(r.compact_array(3))]
+            r.i8(),
+            r.compact_string() if version >= 2 else r.string(),
+            [AlterableConfig.decode(r, version) for _ in range(r.compact_array(3))]
             if version >= 2
             else [AlterableConfig.decode(r, version) for _ in range(r.array(3))],
         )
@@ -100,7 +98,7 @@ class AlterConfigsRequest(Message):
         "validate_only",
     )
 
-    def __init__(self, *, resources: list[AlterConfigsResource] = EMPTY, validate_only: bool = False) -> None:
+    def __init__(self, resources: list[AlterConfigsResource] = EMPTY, validate_only: bool = False) -> None:
         self.resources: list[AlterConfigsResource] = [] if resources is EMPTY else resources
         self.validate_only: bool = validate_only
 
@@ -109,10 +107,10 @@ class AlterConfigsRequest(Message):
         if version < 0 or version > 2:
             bad_version("AlterConfigsRequest", version)
         made = AlterConfigsRequest(
-            resources=[AlterConfigsResource.decode(r, version) for _ in range(r.compact_array(4))]
+            [AlterConfigsResource.decode(r, version) for _ in range(r.compact_array(4))]
             if version >= 2
             else [AlterConfigsResource.decode(r, version) for _ in range(r.array(4))],
-            validate_only=r.boolean(),
+            r.boolean(),
         )
         if version >= 2:
             r.skip_tags()

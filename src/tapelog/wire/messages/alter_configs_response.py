@@ -20,7 +20,7 @@ class AlterConfigsResourceResponse(Message):
     )
 
     def __init__(
-        self, *, error_code: int = 0, error_message: str | None = "", resource_type: int = 0, resource_name: str = ""
+        self, error_code: int = 0, error_message: str | None = "", resource_type: int = 0, resource_name: str = ""
     ) -> None:
         self.error_code: int = error_code
         self.error_message: str | None = error_message
@@ -30,10 +30,10 @@ class AlterConfigsResourceResponse(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> AlterConfigsResourceResponse:
         made = AlterConfigsResourceResponse(
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string() if version >= 2 else r.nullable_string(),
-            resource_type=r.i8(),
-            resource_name=r.compact_string() if version >= 2 else r.string(),
+            r.i16(),
+            r.compact_nullable_string() if version >= 2 else r.nullable_string(),
+            r.i8(),
+            r.compact_string() if version >= 2 else r.string(),
         )
         if version >= 2:
             r.skip_tags()
@@ -67,7 +67,7 @@ class AlterConfigsResponse(Message):
         "responses",
     )
 
-    def __init__(self, *, throttle_time_ms: int = 0, responses: list[AlterConfigsResourceResponse] = EMPTY) -> None:
+    def __init__(self, throttle_time_ms: int = 0, responses: list[AlterConfigsResourceResponse] = EMPTY) -> None:
         self.throttle_time_ms: int = throttle_time_ms
         self.responses: list[AlterConfigsResourceResponse] = [] if responses is EMPTY else responses
 
@@ -76,8 +76,8 @@ class AlterConfigsResponse(Message):
         if version < 0 or version > 2:
             bad_version("AlterConfigsResponse", version)
         made = AlterConfigsResponse(
-            throttle_time_ms=r.i32(),
-            responses=[AlterConfigsResourceResponse.decode(r, version) for _ in range(r.compact_array(6))]
+            r.i32(),
+            [AlterConfigsResourceResponse.decode(r, version) for _ in range(r.compact_array(6))]
             if version >= 2
             else [AlterConfigsResourceResponse.decode(r, version) for _ in range(r.array(6))],
         )

@@ -17,15 +17,15 @@ class ReassignablePartition(Message):
         "replicas",
     )
 
-    def __init__(self, *, partition_index: int = 0, replicas: list[int] | None = None) -> None:
+    def __init__(self, partition_index: int = 0, replicas: list[int] | None = None) -> None:
         self.partition_index: int = partition_index
         self.replicas: list[int] | None = replicas
 
     @staticmethod
     def decode(r: Reader, version: int) -> ReassignablePartition:
         made = ReassignablePartition(
-            partition_index=r.i32(),
-            replicas=None if (n := r.compact_nullable_array(4)) < 0 else r.i32_items(n),
+            r.i32(),
+            None if (n := r.compact_nullable_array(4)) < 0 else r.i32_items(n),
         )
         r.skip_tags()
         return made
@@ -48,15 +48,15 @@ class ReassignableTopic(Message):
         "partitions",
     )
 
-    def __init__(self, *, name: str = "", partitions: list[ReassignablePartition] = EMPTY) -> None:
+    def __init__(self, name: str = "", partitions: list[ReassignablePartition] = EMPTY) -> None:
         self.name: str = name
         self.partitions: list[ReassignablePartition] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> ReassignableTopic:
         made = ReassignableTopic(
-            name=r.compact_string(),
-            partitions=[ReassignablePartition.decode(r, version) for _ in range(r.compact_array(6))],
+            r.compact_string(),
+            [ReassignablePartition.decode(r, version) for _ in range(r.compact_array(6))],
         )
         r.skip_tags()
         return made
@@ -85,7 +85,6 @@ class AlterPartitionReassignmentsRequest(Message):
 
     def __init__(
         self,
-        *,
         timeout_ms: int = 60000,
         allow_replication_factor_change: bool = True,
         topics: list[ReassignableTopic] = EMPTY,
@@ -99,9 +98,9 @@ class AlterPartitionReassignmentsRequest(Message):
         if version < 0 or version > 1:
             bad_version("AlterPartitionReassignmentsRequest", version)
         made = AlterPartitionReassignmentsRequest(
-            timeout_ms=r.i32(),
-            allow_replication_factor_change=r.boolean() if version >= 1 else True,
-            topics=[ReassignableTopic.decode(r, version) for _ in range(r.compact_array(3))],
+            r.i32(),
+            r.boolean() if version >= 1 else True,
+            [ReassignableTopic.decode(r, version) for _ in range(r.compact_array(3))],
         )
         r.skip_tags()
         return made

@@ -18,7 +18,7 @@ class ReassignablePartitionResponse(Message):
         "error_message",
     )
 
-    def __init__(self, *, partition_index: int = 0, error_code: int = 0, error_message: str | None = "") -> None:
+    def __init__(self, partition_index: int = 0, error_code: int = 0, error_message: str | None = "") -> None:
         self.partition_index: int = partition_index
         self.error_code: int = error_code
         self.error_message: str | None = error_message
@@ -26,9 +26,9 @@ class ReassignablePartitionResponse(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> ReassignablePartitionResponse:
         made = ReassignablePartitionResponse(
-            partition_index=r.i32(),
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string(),
+            r.i32(),
+            r.i16(),
+            r.compact_nullable_string(),
         )
         r.skip_tags()
         return made
@@ -48,15 +48,15 @@ class ReassignableTopicResponse(Message):
         "partitions",
     )
 
-    def __init__(self, *, name: str = "", partitions: list[ReassignablePartitionResponse] = EMPTY) -> None:
+    def __init__(self, name: str = "", partitions: list[ReassignablePartitionResponse] = EMPTY) -> None:
         self.name: str = name
         self.partitions: list[ReassignablePartitionResponse] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> ReassignableTopicResponse:
         made = ReassignableTopicResponse(
-            name=r.compact_string(),
-            partitions=[ReassignablePartitionResponse.decode(r, version) for _ in range(r.compact_array(8))],
+            r.compact_string(),
+            [ReassignablePartitionResponse.decode(r, version) for _ in range(r.compact_array(8))],
         )
         r.skip_tags()
         return made
@@ -87,7 +87,6 @@ class AlterPartitionReassignmentsResponse(Message):
 
     def __init__(
         self,
-        *,
         throttle_time_ms: int = 0,
         allow_replication_factor_change: bool = True,
         error_code: int = 0,
@@ -105,11 +104,11 @@ class AlterPartitionReassignmentsResponse(Message):
         if version < 0 or version > 1:
             bad_version("AlterPartitionReassignmentsResponse", version)
         made = AlterPartitionReassignmentsResponse(
-            throttle_time_ms=r.i32(),
-            allow_replication_factor_change=r.boolean() if version >= 1 else True,
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string(),
-            responses=[ReassignableTopicResponse.decode(r, version) for _ in range(r.compact_array(3))],
+            r.i32(),
+            r.boolean() if version >= 1 else True,
+            r.i16(),
+            r.compact_nullable_string(),
+            [ReassignableTopicResponse.decode(r, version) for _ in range(r.compact_array(3))],
         )
         r.skip_tags()
         return made

@@ -18,15 +18,15 @@ class BrokerState(Message):
         "broker_epoch",
     )
 
-    def __init__(self, *, broker_id: int = 0, broker_epoch: int = -1) -> None:
+    def __init__(self, broker_id: int = 0, broker_epoch: int = -1) -> None:
         self.broker_id: int = broker_id
         self.broker_epoch: int = broker_epoch
 
     @staticmethod
     def decode(r: Reader, version: int) -> BrokerState:
         made = BrokerState(
-            broker_id=r.i32(),
-            broker_epoch=r.i64(),
+            r.i32(),
+            r.i64(),
         )
         r.skip_tags()
         return made
@@ -51,7 +51,6 @@ class PartitionData(Message):
 
     def __init__(
         self,
-        *,
         partition_index: int = 0,
         leader_epoch: int = 0,
         new_isr: list[int] = EMPTY,
@@ -69,14 +68,12 @@ class PartitionData(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> PartitionData:
         made = PartitionData(
-            partition_index=r.i32(),
-            leader_epoch=r.i32(),
-            new_isr=[] if version >= 3 else r.i32_items(r.compact_array(4)),
-            new_isr_with_epochs=[BrokerState.decode(r, version) for _ in range(r.compact_array(13))]
-            if version >= 3
-            else [],
-            leader_recovery_state=r.i8(),
-            partition_epoch=r.i32(),
+            r.i32(),
+            r.i32(),
+            [] if version >= 3 else r.i32_items(r.compact_array(4)),
+            [BrokerState.decode(r, version) for _ in range(r.compact_array(13))] if version >= 3 else [],
+            r.i8(),
+            r.i32(),
         )
         r.skip_tags()
         return made
@@ -108,15 +105,15 @@ class TopicData(Message):
         "partitions",
     )
 
-    def __init__(self, *, topic_id: bytes = ZERO_UUID, partitions: list[PartitionData] = EMPTY) -> None:
+    def __init__(self, topic_id: bytes = ZERO_UUID, partitions: list[PartitionData] = EMPTY) -> None:
         self.topic_id: bytes = topic_id
         self.partitions: list[PartitionData] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> TopicData:
         made = TopicData(
-            topic_id=r.uuid(),
-            partitions=[PartitionData.decode(r, version) for _ in range(r.compact_array(15))],
+            r.uuid(),
+            [PartitionData.decode(r, version) for _ in range(r.compact_array(15))],
         )
         r.skip_tags()
         return made
@@ -143,7 +140,7 @@ class AlterPartitionRequest(Message):
         "topics",
     )
 
-    def __init__(self, *, broker_id: int = 0, broker_epoch: int = -1, topics: list[TopicData] = EMPTY) -> None:
+    def __init__(self, broker_id: int = 0, broker_epoch: int = -1, topics: list[TopicData] = EMPTY) -> None:
         self.broker_id: int = broker_id
         self.broker_epoch: int = broker_epoch
         self.topics: list[TopicData] = [] if topics is EMPTY else topics
@@ -153,9 +150,9 @@ class AlterPartitionRequest(Message):
         if version < 2 or version > 3:
             bad_version("AlterPartitionRequest", version)
         made = AlterPartitionRequest(
-            broker_id=r.i32(),
-            broker_epoch=r.i64(),
-            topics=[TopicData.decode(r, version) for _ in range(r.compact_array(18))],
+            r.i32(),
+            r.i64(),
+            [TopicData.decode(r, version) for _ in range(r.compact_array(18))],
         )
         r.skip_tags()
         return made

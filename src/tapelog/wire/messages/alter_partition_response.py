@@ -25,7 +25,6 @@ class PartitionData(Message):
 
     def __init__(
         self,
-        *,
         partition_index: int = 0,
         error_code: int = 0,
         leader_id: int = 0,
@@ -45,13 +44,13 @@ class PartitionData(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> PartitionData:
         made = PartitionData(
-            partition_index=r.i32(),
-            error_code=r.i16(),
-            leader_id=r.i32(),
-            leader_epoch=r.i32(),
-            isr=r.i32_items(r.compact_array(4)),
-            leader_recovery_state=r.i8(),
-            partition_epoch=r.i32(),
+            r.i32(),
+            r.i16(),
+            r.i32(),
+            r.i32(),
+            r.i32_items(r.compact_array(4)),
+            r.i8(),
+            r.i32(),
         )
         r.skip_tags()
         return made
@@ -76,15 +75,15 @@ class TopicData(Message):
         "partitions",
     )
 
-    def __init__(self, *, topic_id: bytes = ZERO_UUID, partitions: list[PartitionData] = EMPTY) -> None:
+    def __init__(self, topic_id: bytes = ZERO_UUID, partitions: list[PartitionData] = EMPTY) -> None:
         self.topic_id: bytes = topic_id
         self.partitions: list[PartitionData] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> TopicData:
         made = TopicData(
-            topic_id=r.uuid(),
-            partitions=[PartitionData.decode(r, version) for _ in range(r.compact_array(21))],
+            r.uuid(),
+            [PartitionData.decode(r, version) for _ in range(r.compact_array(21))],
         )
         r.skip_tags()
         return made
@@ -111,7 +110,7 @@ class AlterPartitionResponse(Message):
         "topics",
     )
 
-    def __init__(self, *, throttle_time_ms: int = 0, error_code: int = 0, topics: list[TopicData] = EMPTY) -> None:
+    def __init__(self, throttle_time_ms: int = 0, error_code: int = 0, topics: list[TopicData] = EMPTY) -> None:
         self.throttle_time_ms: int = throttle_time_ms
         self.error_code: int = error_code
         self.topics: list[TopicData] = [] if topics is EMPTY else topics
@@ -121,9 +120,9 @@ class AlterPartitionResponse(Message):
         if version < 2 or version > 3:
             bad_version("AlterPartitionResponse", version)
         made = AlterPartitionResponse(
-            throttle_time_ms=r.i32(),
-            error_code=r.i16(),
-            topics=[TopicData.decode(r, version) for _ in range(r.compact_array(18))],
+            r.i32(),
+            r.i16(),
+            [TopicData.decode(r, version) for _ in range(r.compact_array(18))],
         )
         r.skip_tags()
         return made

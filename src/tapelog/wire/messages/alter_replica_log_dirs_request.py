@@ -17,15 +17,15 @@ class AlterReplicaLogDirTopic(Message):
         "partitions",
     )
 
-    def __init__(self, *, name: str = "", partitions: list[int] = EMPTY) -> None:
+    def __init__(self, name: str = "", partitions: list[int] = EMPTY) -> None:
         self.name: str = name
         self.partitions: list[int] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> AlterReplicaLogDirTopic:
         made = AlterReplicaLogDirTopic(
-            name=r.compact_string() if version >= 2 else r.string(),
-            partitions=r.i32_items(r.compact_array(4)) if version >= 2 else r.i32_items(r.array(4)),
+            r.compact_string() if version >= 2 else r.string(),
+            r.i32_items(r.compact_array(4)) if version >= 2 else r.i32_items(r.array(4)),
         )
         if version >= 2:
             r.skip_tags()
@@ -52,15 +52,15 @@ class AlterReplicaLogDir(Message):
         "topics",
     )
 
-    def __init__(self, *, path: str = "", topics: list[AlterReplicaLogDirTopic] = EMPTY) -> None:
+    def __init__(self, path: str = "", topics: list[AlterReplicaLogDirTopic] = EMPTY) -> None:
         self.path: str = path
         self.topics: list[AlterReplicaLogDirTopic] = [] if topics is EMPTY else topics
 
     @staticmethod
     def decode(r: Reader, version: int) -> AlterReplicaLogDir:
         made = AlterReplicaLogDir(
-            path=r.compact_string() if version >= 2 else r.string(),
-            topics=[AlterReplicaLogDirTopic.decode(r, version) for _ in range(r.compact_array(3))]
+            r.compact_string() if version >= 2 else r.string(),
+            [AlterReplicaLogDirTopic.decode(r, version) for _ in range(r.compact_array(3))]
             if version >= 2
             else [AlterReplicaLogDirTopic.decode(r, version) for _ in range(r.array(3))],
         )
@@ -93,7 +93,7 @@ class AlterReplicaLogDirsRequest(Message):
     FLEXIBLE_FROM: ClassVar[int] = 2
     FIELDS: ClassVar[tuple[str, ...]] = ("dirs",)
 
-    def __init__(self, *, dirs: list[AlterReplicaLogDir] = EMPTY) -> None:
+    def __init__(self, dirs: list[AlterReplicaLogDir] = EMPTY) -> None:
         self.dirs: list[AlterReplicaLogDir] = [] if dirs is EMPTY else dirs
 
     @staticmethod
@@ -101,7 +101,7 @@ class AlterReplicaLogDirsRequest(Message):
         if version < 1 or version > 2:
             bad_version("AlterReplicaLogDirsRequest", version)
         made = AlterReplicaLogDirsRequest(
-            dirs=[AlterReplicaLogDir.decode(r, version) for _ in range(r.compact_array(3))]
+            [AlterReplicaLogDir.decode(r, version) for _ in range(r.compact_array(3))]
             if version >= 2
             else [AlterReplicaLogDir.decode(r, version) for _ in range(r.array(3))],
         )

@@ -17,15 +17,15 @@ class AlterReplicaLogDirPartitionResult(Message):
         "error_code",
     )
 
-    def __init__(self, *, partition_index: int = 0, error_code: int = 0) -> None:
+    def __init__(self, partition_index: int = 0, error_code: int = 0) -> None:
         self.partition_index: int = partition_index
         self.error_code: int = error_code
 
     @staticmethod
     def decode(r: Reader, version: int) -> AlterReplicaLogDirPartitionResult:
         made = AlterReplicaLogDirPartitionResult(
-            partition_index=r.i32(),
-            error_code=r.i16(),
+            r.i32(),
+            r.i16(),
         )
         if version >= 2:
             r.skip_tags()
@@ -46,15 +46,15 @@ class AlterReplicaLogDirTopicResult(Message):
         "partitions",
     )
 
-    def __init__(self, *, topic_name: str = "", partitions: list[AlterReplicaLogDirPartitionResult] = EMPTY) -> None:
+    def __init__(self, topic_name: str = "", partitions: list[AlterReplicaLogDirPartitionResult] = EMPTY) -> None:
         self.topic_name: str = topic_name
         self.partitions: list[AlterReplicaLogDirPartitionResult] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> AlterReplicaLogDirTopicResult:
         made = AlterReplicaLogDirTopicResult(
-            topic_name=r.compact_string() if version >= 2 else r.string(),
-            partitions=[AlterReplicaLogDirPartitionResult.decode(r, version) for _ in range(r.compact_array(6))]
+            r.compact_string() if version >= 2 else r.string(),
+            [AlterReplicaLogDirPartitionResult.decode(r, version) for _ in range(r.compact_array(6))]
             if version >= 2
             else [AlterReplicaLogDirPartitionResult.decode(r, version) for _ in range(r.array(6))],
         )
@@ -90,7 +90,7 @@ class AlterReplicaLogDirsResponse(Message):
         "results",
     )
 
-    def __init__(self, *, throttle_time_ms: int = 0, results: list[AlterReplicaLogDirTopicResult] = EMPTY) -> None:
+    def __init__(self, throttle_time_ms: int = 0, results: list[AlterReplicaLogDirTopicResult] = EMPTY) -> None:
         self.throttle_time_ms: int = throttle_time_ms
         self.results: list[AlterReplicaLogDirTopicResult] = [] if results is EMPTY else results
 
@@ -99,8 +99,8 @@ class AlterReplicaLogDirsResponse(Message):
         if version < 1 or version > 2:
             bad_version("AlterReplicaLogDirsResponse", version)
         made = AlterReplicaLogDirsResponse(
-            throttle_time_ms=r.i32(),
-            results=[AlterReplicaLogDirTopicResult.decode(r, version) for _ in range(r.compact_array(3))]
+            r.i32(),
+            [AlterReplicaLogDirTopicResult.decode(r, version) for _ in range(r.compact_array(3))]
             if version >= 2
             else [AlterReplicaLogDirTopicResult.decode(r, version) for _ in range(r.array(3))],
         )

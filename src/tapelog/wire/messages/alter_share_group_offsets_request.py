@@ -17,15 +17,15 @@ class AlterShareGroupOffsetsRequestPartition(Message):
         "start_offset",
     )
 
-    def __init__(self, *, partition_index: int = 0, start_offset: int = 0) -> None:
+    def __init__(self, partition_index: int = 0, start_offset: int = 0) -> None:
         self.partition_index: int = partition_index
         self.start_offset: int = start_offset
 
     @staticmethod
     def decode(r: Reader, version: int) -> AlterShareGroupOffsetsRequestPartition:
         made = AlterShareGroupOffsetsRequestPartition(
-            partition_index=r.i32(),
-            start_offset=r.i64(),
+            r.i32(),
+            r.i64(),
         )
         r.skip_tags()
         return made
@@ -44,17 +44,15 @@ class AlterShareGroupOffsetsRequestTopic(Message):
         "partitions",
     )
 
-    def __init__(
-        self, *, topic_name: str = "", partitions: list[AlterShareGroupOffsetsRequestPartition] = EMPTY
-    ) -> None:
+    def __init__(self, topic_name: str = "", partitions: list[AlterShareGroupOffsetsRequestPartition] = EMPTY) -> None:
         self.topic_name: str = topic_name
         self.partitions: list[AlterShareGroupOffsetsRequestPartition] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> AlterShareGroupOffsetsRequestTopic:
         made = AlterShareGroupOffsetsRequestTopic(
-            topic_name=r.compact_string(),
-            partitions=[AlterShareGroupOffsetsRequestPartition.decode(r, version) for _ in range(r.compact_array(13))],
+            r.compact_string(),
+            [AlterShareGroupOffsetsRequestPartition.decode(r, version) for _ in range(r.compact_array(13))],
         )
         r.skip_tags()
         return made
@@ -80,7 +78,7 @@ class AlterShareGroupOffsetsRequest(Message):
         "topics",
     )
 
-    def __init__(self, *, group_id: str = "", topics: list[AlterShareGroupOffsetsRequestTopic] = EMPTY) -> None:
+    def __init__(self, group_id: str = "", topics: list[AlterShareGroupOffsetsRequestTopic] = EMPTY) -> None:
         self.group_id: str = group_id
         self.topics: list[AlterShareGroupOffsetsRequestTopic] = [] if topics is EMPTY else topics
 
@@ -89,8 +87,8 @@ class AlterShareGroupOffsetsRequest(Message):
         if version != 0:
             bad_version("AlterShareGroupOffsetsRequest", version)
         made = AlterShareGroupOffsetsRequest(
-            group_id=r.compact_string(),
-            topics=[AlterShareGroupOffsetsRequestTopic.decode(r, version) for _ in range(r.compact_array(3))],
+            r.compact_string(),
+            [AlterShareGroupOffsetsRequestTopic.decode(r, version) for _ in range(r.compact_array(3))],
         )
         r.skip_tags()
         return made

@@ -19,7 +19,7 @@ class AlterShareGroupOffsetsResponsePartition(Message):
         "error_message",
     )
 
-    def __init__(self, *, partition_index: int = 0, error_code: int = 0, error_message: str | None = None) -> None:
+    def __init__(self, partition_index: int = 0, error_code: int = 0, error_message: str | None = None) -> None:
         self.partition_index: int = partition_index
         self.error_code: int = error_code
         self.error_message: str | None = error_message
@@ -27,9 +27,9 @@ class AlterShareGroupOffsetsResponsePartition(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> AlterShareGroupOffsetsResponsePartition:
         made = AlterShareGroupOffsetsResponsePartition(
-            partition_index=r.i32(),
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string(),
+            r.i32(),
+            r.i16(),
+            r.compact_nullable_string(),
         )
         r.skip_tags()
         return made
@@ -52,7 +52,6 @@ class AlterShareGroupOffsetsResponseTopic(Message):
 
     def __init__(
         self,
-        *,
         topic_name: str = "",
         topic_id: bytes = ZERO_UUID,
         partitions: list[AlterShareGroupOffsetsResponsePartition] = EMPTY,
@@ -64,9 +63,9 @@ class AlterShareGroupOffsetsResponseTopic(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> AlterShareGroupOffsetsResponseTopic:
         made = AlterShareGroupOffsetsResponseTopic(
-            topic_name=r.compact_string(),
-            topic_id=r.uuid(),
-            partitions=[AlterShareGroupOffsetsResponsePartition.decode(r, version) for _ in range(r.compact_array(8))],
+            r.compact_string(),
+            r.uuid(),
+            [AlterShareGroupOffsetsResponsePartition.decode(r, version) for _ in range(r.compact_array(8))],
         )
         r.skip_tags()
         return made
@@ -97,7 +96,6 @@ class AlterShareGroupOffsetsResponse(Message):
 
     def __init__(
         self,
-        *,
         throttle_time_ms: int = 0,
         error_code: int = 0,
         error_message: str | None = None,
@@ -113,10 +111,10 @@ class AlterShareGroupOffsetsResponse(Message):
         if version != 0:
             bad_version("AlterShareGroupOffsetsResponse", version)
         made = AlterShareGroupOffsetsResponse(
-            throttle_time_ms=r.i32(),
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string(),
-            responses=[AlterShareGroupOffsetsResponseTopic.decode(r, version) for _ in range(r.compact_array(19))],
+            r.i32(),
+            r.i16(),
+            r.compact_nullable_string(),
+            [AlterShareGroupOffsetsResponseTopic.decode(r, version) for _ in range(r.compact_array(19))],
         )
         r.skip_tags()
         return made

@@ -17,15 +17,15 @@ class ScramCredentialDeletion(Message):
         "mechanism",
     )
 
-    def __init__(self, *, name: str = "", mechanism: int = 0) -> None:
+    def __init__(self, name: str = "", mechanism: int = 0) -> None:
         self.name: str = name
         self.mechanism: int = mechanism
 
     @staticmethod
     def decode(r: Reader, version: int) -> ScramCredentialDeletion:
         made = ScramCredentialDeletion(
-            name=r.compact_string(),
-            mechanism=r.i8(),
+            r.compact_string(),
+            r.i8(),
         )
         r.skip_tags()
         return made
@@ -48,13 +48,7 @@ class ScramCredentialUpsertion(Message):
     )
 
     def __init__(
-        self,
-        *,
-        name: str = "",
-        mechanism: int = 0,
-        iterations: int = 0,
-        salt: bytes = b"",
-        salted_password: bytes = b"",
+        self, name: str = "", mechanism: int = 0, iterations: int = 0, salt: bytes = b"", salted_password: bytes = b""
     ) -> None:
         self.name: str = name
         self.mechanism: int = mechanism
@@ -65,11 +59,11 @@ class ScramCredentialUpsertion(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> ScramCredentialUpsertion:
         made = ScramCredentialUpsertion(
-            name=r.compact_string(),
-            mechanism=r.i8(),
-            iterations=r.i32(),
-            salt=r.compact_bytestring(),
-            salted_password=r.compact_bytestring(),
+            r.compact_string(),
+            r.i8(),
+            r.i32(),
+            r.compact_bytestring(),
+            r.compact_bytestring(),
         )
         r.skip_tags()
         return made
@@ -97,7 +91,7 @@ class AlterUserScramCredentialsRequest(Message):
     )
 
     def __init__(
-        self, *, deletions: list[ScramCredentialDeletion] = EMPTY, upsertions: list[ScramCredentialUpsertion] = EMPTY
+        self, deletions: list[ScramCredentialDeletion] = EMPTY, upsertions: list[ScramCredentialUpsertion] = EMPTY
     ) -> None:
         self.deletions: list[ScramCredentialDeletion] = [] if deletions is EMPTY else deletions
         self.upsertions: list[ScramCredentialUpsertion] = [] if upsertions is EMPTY else upsertions
@@ -107,8 +101,8 @@ class AlterUserScramCredentialsRequest(Message):
         if version != 0:
             bad_version("AlterUserScramCredentialsRequest", version)
         made = AlterUserScramCredentialsRequest(
-            deletions=[ScramCredentialDeletion.decode(r, version) for _ in range(r.compact_array(3))],
-            upsertions=[ScramCredentialUpsertion.decode(r, version) for _ in range(r.compact_array(9))],
+            [ScramCredentialDeletion.decode(r, version) for _ in range(r.compact_array(3))],
+            [ScramCredentialUpsertion.decode(r, version) for _ in range(r.compact_array(9))],
         )
         r.skip_tags()
         return made

@@ -18,7 +18,7 @@ class AlterUserScramCredentialsResult(Message):
         "error_message",
     )
 
-    def __init__(self, *, user: str = "", error_code: int = 0, error_message: str | None = "") -> None:
+    def __init__(self, user: str = "", error_code: int = 0, error_message: str | None = "") -> None:
         self.user: str = user
         self.error_code: int = error_code
         self.error_message: str | None = error_message
@@ -26,9 +26,9 @@ class AlterUserScramCredentialsResult(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> AlterUserScramCredentialsResult:
         made = AlterUserScramCredentialsResult(
-            user=r.compact_string(),
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string(),
+            r.compact_string(),
+            r.i16(),
+            r.compact_nullable_string(),
         )
         r.skip_tags()
         return made
@@ -53,7 +53,7 @@ class AlterUserScramCredentialsResponse(Message):
         "results",
     )
 
-    def __init__(self, *, throttle_time_ms: int = 0, results: list[AlterUserScramCredentialsResult] = EMPTY) -> None:
+    def __init__(self, throttle_time_ms: int = 0, results: list[AlterUserScramCredentialsResult] = EMPTY) -> None:
         self.throttle_time_ms: int = throttle_time_ms
         self.results: list[AlterUserScramCredentialsResult] = [] if results is EMPTY else results
 
@@ -62,8 +62,8 @@ class AlterUserScramCredentialsResponse(Message):
         if version != 0:
             bad_version("AlterUserScramCredentialsResponse", version)
         made = AlterUserScramCredentialsResponse(
-            throttle_time_ms=r.i32(),
-            results=[AlterUserScramCredentialsResult.decode(r, version) for _ in range(r.compact_array(5))],
+            r.i32(),
+            [AlterUserScramCredentialsResult.decode(r, version) for _ in range(r.compact_array(5))],
         )
         r.skip_tags()
         return made

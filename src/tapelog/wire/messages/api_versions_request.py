@@ -22,7 +22,7 @@ class ApiVersionsRequest(Message):
         "client_software_version",
     )
 
-    def __init__(self, *, client_software_name: str = "", client_software_version: str = "") -> None:
+    def __init__(self, client_software_name: str = "", client_software_version: str = "") -> None:
         self.client_software_name: str = client_software_name
         self.client_software_version: str = client_software_version
 
@@ -31,8 +31,8 @@ class ApiVersionsRequest(Message):
         if version < 0 or version > 4:
             bad_version("ApiVersionsRequest", version)
         made = ApiVersionsRequest(
-            client_software_name=r.compact_string() if version >= 3 else "",
-            client_software_version=r.compact_string() if version >= 3 else "",
+            r.compact_string() if version >= 3 else "",
+            r.compact_string() if version >= 3 else "",
         )
         if version >= 3:
             r.skip_tags()

@@ -18,7 +18,7 @@ class ApiVersion(Message):
         "max_version",
     )
 
-    def __init__(self, *, api_key: int = 0, min_version: int = 0, max_version: int = 0) -> None:
+    def __init__(self, api_key: int = 0, min_version: int = 0, max_version: int = 0) -> None:
         self.api_key: int = api_key
         self.min_version: int = min_version
         self.max_version: int = max_version
@@ -26,9 +26,9 @@ class ApiVersion(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> ApiVersion:
         made = ApiVersion(
-            api_key=r.i16(),
-            min_version=r.i16(),
-            max_version=r.i16(),
+            r.i16(),
+            r.i16(),
+            r.i16(),
         )
         if version >= 3:
             r.skip_tags()
@@ -51,7 +51,7 @@ class SupportedFeatureKey(Message):
         "max_version",
     )
 
-    def __init__(self, *, name: str = "", min_version: int = 0, max_version: int = 0) -> None:
+    def __init__(self, name: str = "", min_version: int = 0, max_version: int = 0) -> None:
         self.name: str = name
         self.min_version: int = min_version
         self.max_version: int = max_version
@@ -59,9 +59,9 @@ class SupportedFeatureKey(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> SupportedFeatureKey:
         made = SupportedFeatureKey(
-            name=r.compact_string(),
-            min_version=r.i16(),
-            max_version=r.i16(),
+            r.compact_string(),
+            r.i16(),
+            r.i16(),
         )
         r.skip_tags()
         return made
@@ -82,7 +82,7 @@ class FinalizedFeatureKey(Message):
         "min_version_level",
     )
 
-    def __init__(self, *, name: str = "", max_version_level: int = 0, min_version_level: int = 0) -> None:
+    def __init__(self, name: str = "", max_version_level: int = 0, min_version_level: int = 0) -> None:
         self.name: str = name
         self.max_version_level: int = max_version_level
         self.min_version_level: int = min_version_level
@@ -90,9 +90,9 @@ class FinalizedFeatureKey(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> FinalizedFeatureKey:
         made = FinalizedFeatureKey(
-            name=r.compact_string(),
-            max_version_level=r.i16(),
-            min_version_level=r.i16(),
+            r.compact_string(),
+            r.i16(),
+            r.i16(),
         )
         r.skip_tags()
         return made
@@ -124,7 +124,6 @@ class ApiVersionsResponse(Message):
 
     def __init__(
         self,
-        *,
         error_code: int = 0,
         api_keys: list[ApiVersion] = EMPTY,
         throttle_time_ms: int = 0,
@@ -146,11 +145,11 @@ class ApiVersionsResponse(Message):
         if version < 0 or version > 4:
             bad_version("ApiVersionsResponse", version)
         made = ApiVersionsResponse(
-            error_code=r.i16(),
-            api_keys=[ApiVersion.decode(r, version) for _ in range(r.compact_array(6))]
+            r.i16(),
+            [ApiVersion.decode(r, version) for _ in range(r.compact_array(6))]
             if version >= 3
             else [ApiVersion.decode(r, version) for _ in range(r.array(6))],
-            throttle_time_ms=r.i32() if version >= 1 else 0,
+            r.i32() if version >= 1 else 0,
         )
         if version >= 3:
             for _ in range(r.uvarint()):

@@ -15,13 +15,13 @@ class PartitionData(Message):
 
     FIELDS: ClassVar[tuple[str, ...]] = ("partition_index",)
 
-    def __init__(self, *, partition_index: int = 0) -> None:
+    def __init__(self, partition_index: int = 0) -> None:
         self.partition_index: int = partition_index
 
     @staticmethod
     def decode(r: Reader, version: int) -> PartitionData:
         made = PartitionData(
-            partition_index=r.i32(),
+            r.i32(),
         )
         r.skip_tags()
         return made
@@ -39,15 +39,15 @@ class TopicData(Message):
         "partitions",
     )
 
-    def __init__(self, *, topic_id: bytes = ZERO_UUID, partitions: list[PartitionData] = EMPTY) -> None:
+    def __init__(self, topic_id: bytes = ZERO_UUID, partitions: list[PartitionData] = EMPTY) -> None:
         self.topic_id: bytes = topic_id
         self.partitions: list[PartitionData] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> TopicData:
         made = TopicData(
-            topic_id=r.uuid(),
-            partitions=[PartitionData.decode(r, version) for _ in range(r.compact_array(5))],
+            r.uuid(),
+            [PartitionData.decode(r, version) for _ in range(r.compact_array(5))],
         )
         r.skip_tags()
         return made
@@ -68,15 +68,15 @@ class DirectoryData(Message):
         "topics",
     )
 
-    def __init__(self, *, id: bytes = ZERO_UUID, topics: list[TopicData] = EMPTY) -> None:
+    def __init__(self, id: bytes = ZERO_UUID, topics: list[TopicData] = EMPTY) -> None:
         self.id: bytes = id
         self.topics: list[TopicData] = [] if topics is EMPTY else topics
 
     @staticmethod
     def decode(r: Reader, version: int) -> DirectoryData:
         made = DirectoryData(
-            id=r.uuid(),
-            topics=[TopicData.decode(r, version) for _ in range(r.compact_array(18))],
+            r.uuid(),
+            [TopicData.decode(r, version) for _ in range(r.compact_array(18))],
         )
         r.skip_tags()
         return made
@@ -103,7 +103,7 @@ class AssignReplicasToDirsRequest(Message):
         "directories",
     )
 
-    def __init__(self, *, broker_id: int = 0, broker_epoch: int = -1, directories: list[DirectoryData] = EMPTY) -> None:
+    def __init__(self, broker_id: int = 0, broker_epoch: int = -1, directories: list[DirectoryData] = EMPTY) -> None:
         self.broker_id: int = broker_id
         self.broker_epoch: int = broker_epoch
         self.directories: list[DirectoryData] = [] if directories is EMPTY else directories
@@ -113,9 +113,9 @@ class AssignReplicasToDirsRequest(Message):
         if version != 0:
             bad_version("AssignReplicasToDirsRequest", version)
         made = AssignReplicasToDirsRequest(
-            broker_id=r.i32(),
-            broker_epoch=r.i64(),
-            directories=[DirectoryData.decode(r, version) for _ in range(r.compact_array(18))],
+            r.i32(),
+            r.i64(),
+            [DirectoryData.decode(r, version) for _ in range(r.compact_array(18))],
         )
         r.skip_tags()
         return made

@@ -18,15 +18,15 @@ class PartitionData(Message):
         "error_code",
     )
 
-    def __init__(self, *, partition_index: int = 0, error_code: int = 0) -> None:
+    def __init__(self, partition_index: int = 0, error_code: int = 0) -> None:
         self.partition_index: int = partition_index
         self.error_code: int = error_code
 
     @staticmethod
     def decode(r: Reader, version: int) -> PartitionData:
         made = PartitionData(
-            partition_index=r.i32(),
-            error_code=r.i16(),
+            r.i32(),
+            r.i16(),
         )
         r.skip_tags()
         return made
@@ -45,15 +45,15 @@ class TopicData(Message):
         "partitions",
     )
 
-    def __init__(self, *, topic_id: bytes = ZERO_UUID, partitions: list[PartitionData] = EMPTY) -> None:
+    def __init__(self, topic_id: bytes = ZERO_UUID, partitions: list[PartitionData] = EMPTY) -> None:
         self.topic_id: bytes = topic_id
         self.partitions: list[PartitionData] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> TopicData:
         made = TopicData(
-            topic_id=r.uuid(),
-            partitions=[PartitionData.decode(r, version) for _ in range(r.compact_array(7))],
+            r.uuid(),
+            [PartitionData.decode(r, version) for _ in range(r.compact_array(7))],
         )
         r.skip_tags()
         return made
@@ -74,15 +74,15 @@ class DirectoryData(Message):
         "topics",
     )
 
-    def __init__(self, *, id: bytes = ZERO_UUID, topics: list[TopicData] = EMPTY) -> None:
+    def __init__(self, id: bytes = ZERO_UUID, topics: list[TopicData] = EMPTY) -> None:
         self.id: bytes = id
         self.topics: list[TopicData] = [] if topics is EMPTY else topics
 
     @staticmethod
     def decode(r: Reader, version: int) -> DirectoryData:
         made = DirectoryData(
-            id=r.uuid(),
-            topics=[TopicData.decode(r, version) for _ in range(r.compact_array(18))],
+            r.uuid(),
+            [TopicData.decode(r, version) for _ in range(r.compact_array(18))],
         )
         r.skip_tags()
         return made
@@ -110,7 +110,7 @@ class AssignReplicasToDirsResponse(Message):
     )
 
     def __init__(
-        self, *, throttle_time_ms: int = 0, error_code: int = 0, directories: list[DirectoryData] = EMPTY
+        self, throttle_time_ms: int = 0, error_code: int = 0, directories: list[DirectoryData] = EMPTY
     ) -> None:
         self.throttle_time_ms: int = throttle_time_ms
         self.error_code: int = error_code
@@ -121,9 +121,9 @@ class AssignReplicasToDirsResponse(Message):
         if version != 0:
             bad_version("AssignReplicasToDirsResponse", version)
         made = AssignReplicasToDirsResponse(
-            throttle_time_ms=r.i32(),
-            error_code=r.i16(),
-            directories=[DirectoryData.decode(r, version) for _ in range(r.compact_array(18))],
+            r.i32(),
+            r.i16(),
+            [DirectoryData.decode(r, version) for _ in range(r.compact_array(18))],
         )
         r.skip_tags()
         return made

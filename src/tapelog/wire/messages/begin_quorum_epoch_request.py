@@ -21,12 +21,7 @@ class PartitionData(Message):
     )
 
     def __init__(
-        self,
-        *,
-        partition_index: int = 0,
-        voter_directory_id: bytes = ZERO_UUID,
-        leader_id: int = 0,
-        leader_epoch: int = 0,
+        self, partition_index: int = 0, voter_directory_id: bytes = ZERO_UUID, leader_id: int = 0, leader_epoch: int = 0
     ) -> None:
         self.partition_index: int = partition_index
         self.voter_directory_id: bytes = voter_directory_id
@@ -36,10 +31,10 @@ class PartitionData(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> PartitionData:
         made = PartitionData(
-            partition_index=r.i32(),
-            voter_directory_id=r.uuid() if version >= 1 else ZERO_UUID,
-            leader_id=r.i32(),
-            leader_epoch=r.i32(),
+            r.i32(),
+            r.uuid() if version >= 1 else ZERO_UUID,
+            r.i32(),
+            r.i32(),
         )
         if version >= 1:
             r.skip_tags()
@@ -63,15 +58,15 @@ class TopicData(Message):
         "partitions",
     )
 
-    def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = EMPTY) -> None:
+    def __init__(self, topic_name: str = "", partitions: list[PartitionData] = EMPTY) -> None:
         self.topic_name: str = topic_name
         self.partitions: list[PartitionData] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> TopicData:
         made = TopicData(
-            topic_name=r.compact_string() if version >= 1 else r.string(),
-            partitions=[PartitionData.decode(r, version) for _ in range(r.compact_array(12))]
+            r.compact_string() if version >= 1 else r.string(),
+            [PartitionData.decode(r, version) for _ in range(r.compact_array(12))]
             if version >= 1
             else [PartitionData.decode(r, version) for _ in range(r.array(12))],
         )
@@ -103,7 +98,7 @@ class LeaderEndpoint(Message):
         "port",
     )
 
-    def __init__(self, *, name: str = "", host: str = "", port: int = 0) -> None:
+    def __init__(self, name: str = "", host: str = "", port: int = 0) -> None:
         self.name: str = name
         self.host: str = host
         self.port: int = port
@@ -111,9 +106,9 @@ class LeaderEndpoint(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> LeaderEndpoint:
         made = LeaderEndpoint(
-            name=r.compact_string(),
-            host=r.compact_string(),
-            port=r.u16(),
+            r.compact_string(),
+            r.compact_string(),
+            r.u16(),
         )
         r.skip_tags()
         return made
@@ -142,7 +137,6 @@ class BeginQuorumEpochRequest(Message):
 
     def __init__(
         self,
-        *,
         cluster_id: str | None = None,
         voter_id: int = -1,
         topics: list[TopicData] = EMPTY,
@@ -158,14 +152,12 @@ class BeginQuorumEpochRequest(Message):
         if version < 0 or version > 1:
             bad_version("BeginQuorumEpochRequest", version)
         made = BeginQuorumEpochRequest(
-            cluster_id=r.compact_nullable_string() if version >= 1 else r.nullable_string(),
-            voter_id=r.i32() if version >= 1 else -1,
-            topics=[TopicData.decode(r, version) for _ in range(r.compact_array(3))]
+            r.compact_nullable_string() if version >= 1 else r.nullable_string(),
+            r.i32() if version >= 1 else -1,
+            [TopicData.decode(r, version) for _ in range(r.compact_array(3))]
             if version >= 1
             else [TopicData.decode(r, version) for _ in range(r.array(3))],
-            leader_endpoints=[LeaderEndpoint.decode(r, version) for _ in range(r.compact_array(5))]
-            if version >= 1
-            else [],
+            [LeaderEndpoint.decode(r, version) for _ in range(r.compact_array(5))] if version >= 1 else [],
         )
         if version >= 1:
             r.skip_tags()

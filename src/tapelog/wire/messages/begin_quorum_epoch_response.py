@@ -20,7 +20,7 @@ class PartitionData(Message):
     )
 
     def __init__(
-        self, *, partition_index: int = 0, error_code: int = 0, leader_id: int = 0, leader_epoch: int = 0
+        self, partition_index: int = 0, error_code: int = 0, leader_id: int = 0, leader_epoch: int = 0
     ) -> None:
         self.partition_index: int = partition_index
         self.error_code: int = error_code
@@ -30,10 +30,10 @@ class PartitionData(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> PartitionData:
         made = PartitionData(
-            partition_index=r.i32(),
-            error_code=r.i16(),
-            leader_id=r.i32(),
-            leader_epoch=r.i32(),
+            r.i32(),
+            r.i16(),
+            r.i32(),
+            r.i32(),
         )
         if version >= 1:
             r.skip_tags()
@@ -56,15 +56,15 @@ class TopicData(Message):
         "partitions",
     )
 
-    def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = EMPTY) -> None:
+    def __init__(self, topic_name: str = "", partitions: list[PartitionData] = EMPTY) -> None:
         self.topic_name: str = topic_name
         self.partitions: list[PartitionData] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> TopicData:
         made = TopicData(
-            topic_name=r.compact_string() if version >= 1 else r.string(),
-            partitions=[PartitionData.decode(r, version) for _ in range(r.compact_array(14))]
+            r.compact_string() if version >= 1 else r.string(),
+            [PartitionData.decode(r, version) for _ in range(r.compact_array(14))]
             if version >= 1
             else [PartitionData.decode(r, version) for _ in range(r.array(14))],
         )
@@ -96,7 +96,7 @@ class NodeEndpoint(Message):
         "port",
     )
 
-    def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0) -> None:
+    def __init__(self, node_id: int = 0, host: str = "", port: int = 0) -> None:
         self.node_id: int = node_id
         self.host: str = host
         self.port: int = port
@@ -104,9 +104,9 @@ class NodeEndpoint(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> NodeEndpoint:
         made = NodeEndpoint(
-            node_id=r.i32(),
-            host=r.compact_string(),
-            port=r.u16(),
+            r.i32(),
+            r.compact_string(),
+            r.u16(),
         )
         r.skip_tags()
         return made
@@ -133,7 +133,7 @@ class BeginQuorumEpochResponse(Message):
     )
 
     def __init__(
-        self, *, error_code: int = 0, topics: list[TopicData] = EMPTY, node_endpoints: list[NodeEndpoint] = EMPTY
+        self, error_code: int = 0, topics: list[TopicData] = EMPTY, node_endpoints: list[NodeEndpoint] = EMPTY
     ) -> None:
         self.error_code: int = error_code
         self.topics: list[TopicData] = [] if topics is EMPTY else topics
@@ -144,8 +144,8 @@ class BeginQuorumEpochResponse(Message):
         if version < 0 or version > 1:
             bad_version("BeginQuorumEpochResponse", version)
         made = BeginQuorumEpochResponse(
-            error_code=r.i16(),
-            topics=[TopicData.decode(r, version) for _ in range(r.compact_array(3))]
+            r.i16(),
+            [TopicData.decode(r, version) for _ in range(r.compact_array(3))]
             if version >= 1
             else [TopicData.decode(r, version) for _ in range(r.array(3))],
         )

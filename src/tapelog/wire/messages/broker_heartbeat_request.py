@@ -29,7 +29,6 @@ class BrokerHeartbeatRequest(Message):
 
     def __init__(
         self,
-        *,
         broker_id: int = 0,
         broker_epoch: int = -1,
         current_metadata_offset: int = 0,
@@ -51,11 +50,11 @@ class BrokerHeartbeatRequest(Message):
         if version < 0 or version > 2:
             bad_version("BrokerHeartbeatRequest", version)
         made = BrokerHeartbeatRequest(
-            broker_id=r.i32(),
-            broker_epoch=r.i64(),
-            current_metadata_offset=r.i64(),
-            want_fence=r.boolean(),
-            want_shut_down=r.boolean(),
+            r.i32(),
+            r.i64(),
+            r.i64(),
+            r.boolean(),
+            r.boolean(),
         )
         for _ in range(r.uvarint()):
             tag = r.uvarint()

@@ -27,7 +27,6 @@ class BrokerHeartbeatResponse(Message):
 
     def __init__(
         self,
-        *,
         throttle_time_ms: int = 0,
         error_code: int = 0,
         is_caught_up: bool = False,
@@ -45,11 +44,11 @@ class BrokerHeartbeatResponse(Message):
         if version < 0 or version > 2:
             bad_version("BrokerHeartbeatResponse", version)
         made = BrokerHeartbeatResponse(
-            throttle_time_ms=r.i32(),
-            error_code=r.i16(),
-            is_caught_up=r.boolean(),
-            is_fenced=r.boolean(),
-            should_shut_down=r.boolean(),
+            r.i32(),
+            r.i16(),
+            r.boolean(),
+            r.boolean(),
+            r.boolean(),
         )
         r.skip_tags()
         return made

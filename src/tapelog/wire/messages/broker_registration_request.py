@@ -20,7 +20,7 @@ class Listener(Message):
         "security_protocol",
     )
 
-    def __init__(self, *, name: str = "", host: str = "", port: int = 0, security_protocol: int = 0) -> None:
+    def __init__(self, name: str = "", host: str = "", port: int = 0, security_protocol: int = 0) -> None:
         self.name: str = name
         self.host: str = host
         self.port: int = port
@@ -29,10 +29,10 @@ class Listener(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> Listener:
         made = Listener(
-            name=r.compact_string(),
-            host=r.compact_string(),
-            port=r.u16(),
-            security_protocol=r.i16(),
+            r.compact_string(),
+            r.compact_string(),
+            r.u16(),
+            r.i16(),
         )
         r.skip_tags()
         return made
@@ -54,7 +54,7 @@ class Feature(Message):
         "max_supported_version",
     )
 
-    def __init__(self, *, name: str = "", min_supported_version: int = 0, max_supported_version: int = 0) -> None:
+    def __init__(self, name: str = "", min_supported_version: int = 0, max_supported_version: int = 0) -> None:
         self.name: str = name
         self.min_supported_version: int = min_supported_version
         self.max_supported_version: int = max_supported_version
@@ -62,9 +62,9 @@ class Feature(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> Feature:
         made = Feature(
-            name=r.compact_string(),
-            min_supported_version=r.i16(),
-            max_supported_version=r.i16(),
+            r.compact_string(),
+            r.i16(),
+            r.i16(),
         )
         r.skip_tags()
         return made
@@ -98,7 +98,6 @@ class BrokerRegistrationRequest(Message):
 
     def __init__(
         self,
-        *,
         broker_id: int = 0,
         cluster_id: str = "",
         incarnation_id: bytes = ZERO_UUID,
@@ -124,15 +123,15 @@ class BrokerRegistrationRequest(Message):
         if version < 0 or version > 4:
             bad_version("BrokerRegistrationRequest", version)
         made = BrokerRegistrationRequest(
-            broker_id=r.i32(),
-            cluster_id=r.compact_string(),
-            incarnation_id=r.uuid(),
-            listeners=[Listener.decode(r, version) for _ in range(r.compact_array(7))],
-            features=[Feature.decode(r, version) for _ in range(r.compact_array(6))],
-            rack=r.compact_nullable_string(),
-            is_migrating_zk_broker=r.boolean() if version >= 1 else False,
-            log_dirs=[r.uuid() for _ in range(r.compact_array(16))] if version >= 2 else [],
-            previous_broker_epoch=r.i64() if version >= 3 else -1,
+            r.i32(),
+            r.compact_string(),
+            r.uuid(),
+            [Listener.decode(r, version) for _ in range(r.compact_array(7))],
+            [Feature.decode(r, version) for _ in range(r.compact_array(6))],
+            r.compact_nullable_string(),
+            r.boolean() if version >= 1 else False,
+            [r.uuid() for _ in range(r.compact_array(16))] if version >= 2 else [],
+            r.i64() if version >= 3 else -1,
         )
         r.skip_tags()
         return made

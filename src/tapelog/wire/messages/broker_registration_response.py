@@ -23,7 +23,7 @@ class BrokerRegistrationResponse(Message):
         "broker_epoch",
     )
 
-    def __init__(self, *, throttle_time_ms: int = 0, error_code: int = 0, broker_epoch: int = -1) -> None:
+    def __init__(self, throttle_time_ms: int = 0, error_code: int = 0, broker_epoch: int = -1) -> None:
         self.throttle_time_ms: int = throttle_time_ms
         self.error_code: int = error_code
         self.broker_epoch: int = broker_epoch
@@ -33,9 +33,9 @@ class BrokerRegistrationResponse(Message):
         if version < 0 or version > 4:
             bad_version("BrokerRegistrationResponse", version)
         made = BrokerRegistrationResponse(
-            throttle_time_ms=r.i32(),
-            error_code=r.i16(),
-            broker_epoch=r.i64(),
+            r.i32(),
+            r.i16(),
+            r.i64(),
         )
         r.skip_tags()
         return made

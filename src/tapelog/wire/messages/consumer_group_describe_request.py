@@ -22,7 +22,7 @@ class ConsumerGroupDescribeRequest(Message):
         "include_authorized_operations",
     )
 
-    def __init__(self, *, group_ids: list[str] = EMPTY, include_authorized_operations: bool = False) -> None:
+    def __init__(self, group_ids: list[str] = EMPTY, include_authorized_operations: bool = False) -> None:
         self.group_ids: list[str] = [] if group_ids is EMPTY else group_ids
         self.include_authorized_operations: bool = include_authorized_operations
 
@@ -31,8 +31,8 @@ class ConsumerGroupDescribeRequest(Message):
         if version < 0 or version > 1:
             bad_version("ConsumerGroupDescribeRequest", version)
         made = ConsumerGroupDescribeRequest(
-            group_ids=[r.compact_string() for _ in range(r.compact_array(1))],
-            include_authorized_operations=r.boolean(),
+            [r.compact_string() for _ in range(r.compact_array(1))],
+            r.boolean(),
         )
         r.skip_tags()
         return made

@@ -18,15 +18,15 @@ class TopicPartitions(Message):
         "partitions",
     )
 
-    def __init__(self, *, topic_id: bytes = ZERO_UUID, partitions: list[int] = EMPTY) -> None:
+    def __init__(self, topic_id: bytes = ZERO_UUID, partitions: list[int] = EMPTY) -> None:
         self.topic_id: bytes = topic_id
         self.partitions: list[int] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> TopicPartitions:
         made = TopicPartitions(
-            topic_id=r.uuid(),
-            partitions=r.i32_items(r.compact_array(4)),
+            r.uuid(),
+            r.i32_items(r.compact_array(4)),
         )
         r.skip_tags()
         return made
@@ -61,7 +61,6 @@ class ConsumerGroupHeartbeatRequest(Message):
 
     def __init__(
         self,
-        *,
         group_id: str = "",
         member_id: str = "",
         member_epoch: int = 0,
@@ -89,20 +88,16 @@ class ConsumerGroupHeartbeatRequest(Message):
         if version < 0 or version > 1:
             bad_version("ConsumerGroupHeartbeatRequest", version)
         made = ConsumerGroupHeartbeatRequest(
-            group_id=r.compact_string(),
-            member_id=r.compact_string(),
-            member_epoch=r.i32(),
-            instance_id=r.compact_nullable_string(),
-            rack_id=r.compact_nullable_string(),
-            rebalance_timeout_ms=r.i32(),
-            subscribed_topic_names=None
-            if (n := r.compact_nullable_array(1)) < 0
-            else [r.compact_string() for _ in range(n)],
-            subscribed_topic_regex=r.compact_nullable_string() if version >= 1 else None,
-            server_assignor=r.compact_nullable_string(),
-            topic_partitions=None
-            if (n := r.compact_nullable_array(18)) < 0
-            else [TopicPartitions.decode(r, version) for _ in range(n)],
+            r.compact_string(),
+            r.compact_string(),
+            r.i32(),
+            r.compact_nullable_string(),
+            r.compact_nullable_string(),
+            r.i32(),
+            None if (n := r.compact_nullable_array(1)) < 0 else [r.compact_string() for _ in range(n)],
+            r.compact_nullable_string() if version >= 1 else None,
+            r.compact_nullable_string(),
+            None if (n := r.compact_nullable_array(18)) < 0 else [TopicPartitions.decode(r, version) for _ in range(n)],
         )
         r.skip_tags()
         return made

@@ -20,7 +20,7 @@ class Listener(Message):
         "security_protocol",
     )
 
-    def __init__(self, *, name: str = "", host: str = "", port: int = 0, security_protocol: int = 0) -> None:
+    def __init__(self, name: str = "", host: str = "", port: int = 0, security_protocol: int = 0) -> None:
         self.name: str = name
         self.host: str = host
         self.port: int = port
@@ -29,10 +29,10 @@ class Listener(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> Listener:
         made = Listener(
-            name=r.compact_string(),
-            host=r.compact_string(),
-            port=r.u16(),
-            security_protocol=r.i16(),
+            r.compact_string(),
+            r.compact_string(),
+            r.u16(),
+            r.i16(),
         )
         r.skip_tags()
         return made
@@ -54,7 +54,7 @@ class Feature(Message):
         "max_supported_version",
     )
 
-    def __init__(self, *, name: str = "", min_supported_version: int = 0, max_supported_version: int = 0) -> None:
+    def __init__(self, name: str = "", min_supported_version: int = 0, max_supported_version: int = 0) -> None:
         self.name: str = name
         self.min_supported_version: int = min_supported_version
         self.max_supported_version: int = max_supported_version
@@ -62,9 +62,9 @@ class Feature(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> Feature:
         made = Feature(
-            name=r.compact_string(),
-            min_supported_version=r.i16(),
-            max_supported_version=r.i16(),
+            r.compact_string(),
+            r.i16(),
+            r.i16(),
         )
         r.skip_tags()
         return made
@@ -94,7 +94,6 @@ class ControllerRegistrationRequest(Message):
 
     def __init__(
         self,
-        *,
         controller_id: int = 0,
         incarnation_id: bytes = ZERO_UUID,
         zk_migration_ready: bool = False,
@@ -112,11 +111,11 @@ class ControllerRegistrationRequest(Message):
         if version != 0:
             bad_version("ControllerRegistrationRequest", version)
         made = ControllerRegistrationRequest(
-            controller_id=r.i32(),
-            incarnation_id=r.uuid(),
-            zk_migration_ready=r.boolean(),
-            listeners=[Listener.decode(r, version) for _ in range(r.compact_array(7))],
-            features=[Feature.decode(r, version) for _ in range(r.compact_array(6))],
+            r.i32(),
+            r.uuid(),
+            r.boolean(),
+            [Listener.decode(r, version) for _ in range(r.compact_array(7))],
+            [Feature.decode(r, version) for _ in range(r.compact_array(6))],
         )
         r.skip_tags()
         return made

@@ -23,7 +23,7 @@ class ControllerRegistrationResponse(Message):
         "error_message",
     )
 
-    def __init__(self, *, throttle_time_ms: int = 0, error_code: int = 0, error_message: str | None = "") -> None:
+    def __init__(self, throttle_time_ms: int = 0, error_code: int = 0, error_message: str | None = "") -> None:
         self.throttle_time_ms: int = throttle_time_ms
         self.error_code: int = error_code
         self.error_message: str | None = error_message
@@ -33,9 +33,9 @@ class ControllerRegistrationResponse(Message):
         if version != 0:
             bad_version("ControllerRegistrationResponse", version)
         made = ControllerRegistrationResponse(
-            throttle_time_ms=r.i32(),
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string(),
+            r.i32(),
+            r.i16(),
+            r.compact_nullable_string(),
         )
         r.skip_tags()
         return made

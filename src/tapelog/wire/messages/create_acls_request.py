@@ -24,7 +24,6 @@ class AclCreation(Message):
 
     def __init__(
         self,
-        *,
         resource_type: int = 0,
         resource_name: str = "",
         resource_pattern_type: int = 3,
@@ -44,13 +43,13 @@ class AclCreation(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> AclCreation:
         made = AclCreation(
-            resource_type=r.i8(),
-            resource_name=r.compact_string() if version >= 2 else r.string(),
-            resource_pattern_type=r.i8(),
-            principal=r.compact_string() if version >= 2 else r.string(),
-            host=r.compact_string() if version >= 2 else r.string(),
-            operation=r.i8(),
-            permission_type=r.i8(),
+            r.i8(),
+            r.compact_string() if version >= 2 else r.string(),
+            r.i8(),
+            r.compact_string() if version >= 2 else r.string(),
+            r.compact_string() if version >= 2 else r.string(),
+            r.i8(),
+            r.i8(),
         )
         if version >= 2:
             r.skip_tags()
@@ -85,7 +84,7 @@ class CreateAclsRequest(Message):
     FLEXIBLE_FROM: ClassVar[int] = 2
     FIELDS: ClassVar[tuple[str, ...]] = ("creations",)
 
-    def __init__(self, *, creations: list[AclCreation] = EMPTY) -> None:
+    def __init__(self, creations: list[AclCreation] = EMPTY) -> None:
         self.creations: list[AclCreation] = [] if creations is EMPTY else creations
 
     @staticmethod
@@ -93,7 +92,7 @@ class CreateAclsRequest(Message):
         if version < 1 or version > 3:
             bad_version("CreateAclsRequest", version)
         made = CreateAclsRequest(
-            creations=[AclCreation.decode(r, version) for _ in range(r.compact_array(8))]
+            [AclCreation.decode(r, version) for _ in range(r.compact_array(8))]
             if version >= 2
             else [AclCreation.decode(r, version) for _ in range(r.array(8))],
         )

@@ -17,15 +17,15 @@ class AclCreationResult(Message):
         "error_message",
     )
 
-    def __init__(self, *, error_code: int = 0, error_message: str | None = "") -> None:
+    def __init__(self, error_code: int = 0, error_message: str | None = "") -> None:
         self.error_code: int = error_code
         self.error_message: str | None = error_message
 
     @staticmethod
     def decode(r: Reader, version: int) -> AclCreationResult:
         made = AclCreationResult(
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string() if version >= 2 else r.nullable_string(),
+            r.i16(),
+            r.compact_nullable_string() if version >= 2 else r.nullable_string(),
         )
         if version >= 2:
             r.skip_tags()
@@ -54,7 +54,7 @@ class CreateAclsResponse(Message):
         "results",
     )
 
-    def __init__(self, *, throttle_time_ms: int = 0, results: list[AclCreationResult] = EMPTY) -> None:
+    def __init__(self, throttle_time_ms: int = 0, results: list[AclCreationResult] = EMPTY) -> None:
         self.throttle_time_ms: int = throttle_time_ms
         self.results: list[AclCreationResult] = [] if results is EMPTY else results
 
@@ -63,8 +63,8 @@ class CreateAclsResponse(Message):
         if version < 1 or version > 3:
             bad_version("CreateAclsResponse", version)
         made = CreateAclsResponse(
-            throttle_time_ms=r.i32(),
-            results=[AclCreationResult.decode(r, version) for _ in range(r.compact_array(4))]
+            r.i32(),
+            [AclCreationResult.decode(r, version) for _ in range(r.compact_array(4))]
             if version >= 2
             else [AclCreationResult.decode(r, version) for _ in range(r.array(4))],
         )

@@ -17,15 +17,15 @@ class CreatableRenewers(Message):
         "principal_name",
     )
 
-    def __init__(self, *, principal_type: str = "", principal_name: str = "") -> None:
+    def __init__(self, principal_type: str = "", principal_name: str = "") -> None:
         self.principal_type: str = principal_type
         self.principal_name: str = principal_name
 
     @staticmethod
     def decode(r: Reader, version: int) -> CreatableRenewers:
         made = CreatableRenewers(
-            principal_type=r.compact_string() if version >= 2 else r.string(),
-            principal_name=r.compact_string() if version >= 2 else r.string(),
+            r.compact_string() if version >= 2 else r.string(),
+            r.compact_string() if version >= 2 else r.string(),
         )
         if version >= 2:
             r.skip_tags()
@@ -59,7 +59,6 @@ class CreateDelegationTokenRequest(Message):
 
     def __init__(
         self,
-        *,
         owner_principal_type: str | None = "",
         owner_principal_name: str | None = "",
         renewers: list[CreatableRenewers] = EMPTY,
@@ -75,12 +74,12 @@ class CreateDelegationTokenRequest(Message):
         if version < 1 or version > 3:
             bad_version("CreateDelegationTokenRequest", version)
         made = CreateDelegationTokenRequest(
-            owner_principal_type=r.compact_nullable_string() if version >= 3 else "",
-            owner_principal_name=r.compact_nullable_string() if version >= 3 else "",
-            renewers=[CreatableRenewers.decode(r, version) for _ in range(r.compact_array(3))]
+            r.compact_nullable_string() if version >= 3 else "",
+            r.compact_nullable_string() if version >= 3 else "",
+            [CreatableRenewers.decode(r, version) for _ in range(r.compact_array(3))]
             if version >= 2
             else [CreatableRenewers.decode(r, version) for _ in range(r.array(3))],
-            max_lifetime_ms=r.i64(),
+            r.i64(),
         )
         if version >= 2:
             r.skip_tags()

@@ -33,7 +33,6 @@ class CreateDelegationTokenResponse(Message):
 
     def __init__(
         self,
-        *,
         error_code: int = 0,
         principal_type: str = "",
         principal_name: str = "",
@@ -63,17 +62,17 @@ class CreateDelegationTokenResponse(Message):
         if version < 1 or version > 3:
             bad_version("CreateDelegationTokenResponse", version)
         made = CreateDelegationTokenResponse(
-            error_code=r.i16(),
-            principal_type=r.compact_string() if version >= 2 else r.string(),
-            principal_name=r.compact_string() if version >= 2 else r.string(),
-            token_requester_principal_type=r.compact_string() if version >= 3 else "",
-            token_requester_principal_name=r.compact_string() if version >= 3 else "",
-            issue_timestamp_ms=r.i64(),
-            expiry_timestamp_ms=r.i64(),
-            max_timestamp_ms=r.i64(),
-            token_id=r.compact_string() if version >= 2 else r.string(),
-            hmac=r.compact_bytestring() if version >= 2 else r.bytestring(),
-            throttle_time_ms=r.i32(),
+            r.i16(),
+            r.compact_string() if version >= 2 else r.string(),
+            r.compact_string() if version >= 2 else r.string(),
+            r.compact_string() if version >= 3 else "",
+            r.compact_string() if version >= 3 else "",
+            r.i64(),
+            r.i64(),
+            r.i64(),
+            r.compact_string() if version >= 2 else r.string(),
+            r.compact_bytestring() if version >= 2 else r.bytestring(),
+            r.i32(),
         )
         if version >= 2:
             r.skip_tags()

@@ -14,13 +14,13 @@ class CreatePartitionsAssignment(Message):
 
     FIELDS: ClassVar[tuple[str, ...]] = ("broker_ids",)
 
-    def __init__(self, *, broker_ids: list[int] = EMPTY) -> None:
+    def __init__(self, broker_ids: list[int] = EMPTY) -> None:
         self.broker_ids: list[int] = [] if broker_ids is EMPTY else broker_ids
 
     @staticmethod
     def decode(r: Reader, version: int) -> CreatePartitionsAssignment:
         made = CreatePartitionsAssignment(
-            broker_ids=r.i32_items(r.compact_array(4)) if version >= 2 else r.i32_items(r.array(4)),
+            r.i32_items(r.compact_array(4)) if version >= 2 else r.i32_items(r.array(4)),
         )
         if version >= 2:
             r.skip_tags()
@@ -47,7 +47,7 @@ class CreatePartitionsTopic(Message):
     )
 
     def __init__(
-        self, *, name: str = "", count: int = 0, assignments: list[CreatePartitionsAssignment] | None = EMPTY
+        self, name: str = "", count: int = 0, assignments: list[CreatePartitionsAssignment] | None = EMPTY
     ) -> None:
         self.name: str = name
         self.count: int = count
@@ -56,9 +56,9 @@ class CreatePartitionsTopic(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> CreatePartitionsTopic:
         made = CreatePartitionsTopic(
-            name=r.compact_string() if version >= 2 else r.string(),
-            count=r.i32(),
-            assignments=(
+            r.compact_string() if version >= 2 else r.string(),
+            r.i32(),
+            (
                 None
                 if (n := r.compact_nullable_array(2)) < 0
                 else [CreatePartitionsAssignment.decode(r, version) for _ in range(n)]
@@ -111,7 +111,7 @@ class CreatePartitionsRequest(Message):
     )
 
     def __init__(
-        self, *, topics: list[CreatePartitionsTopic] = EMPTY, timeout_ms: int = 0, validate_only: bool = False
+        self, topics: list[CreatePartitionsTopic] = EMPTY, timeout_ms: int = 0, validate_only: bool = False
     ) -> None:
         self.topics: list[CreatePartitionsTopic] = [] if topics is EMPTY else topics
         self.timeout_ms: int = timeout_ms
@@ -122,11 +122,11 @@ class CreatePartitionsRequest(Message):
         if version < 0 or version > 3:
             bad_version("CreatePartitionsRequest", version)
         made = CreatePartitionsRequest(
-            topics=[CreatePartitionsTopic.decode(r, version) for _ in range(r.compact_array(7))]
+            [CreatePartitionsTopic.decode(r, version) for _ in range(r.compact_array(7))]
             if version >= 2
             else [CreatePartitionsTopic.decode(r, version) for _ in range(r.array(7))],
-            timeout_ms=r.i32(),
-            validate_only=r.boolean(),
+            r.i32(),
+            r.boolean(),
         )
         if version >= 2:
             r.skip_tags()

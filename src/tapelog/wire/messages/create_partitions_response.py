@@ -18,7 +18,7 @@ class CreatePartitionsTopicResult(Message):
         "error_message",
     )
 
-    def __init__(self, *, name: str = "", error_code: int = 0, error_message: str | None = None) -> None:
+    def __init__(self, name: str = "", error_code: int = 0, error_message: str | None = None) -> None:
         self.name: str = name
         self.error_code: int = error_code
         self.error_message: str | None = error_message
@@ -26,9 +26,9 @@ class CreatePartitionsTopicResult(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> CreatePartitionsTopicResult:
         made = CreatePartitionsTopicResult(
-            name=r.compact_string() if version >= 2 else r.string(),
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string() if version >= 2 else r.nullable_string(),
+            r.compact_string() if version >= 2 else r.string(),
+            r.i16(),
+            r.compact_nullable_string() if version >= 2 else r.nullable_string(),
         )
         if version >= 2:
             r.skip_tags()
@@ -61,7 +61,7 @@ class CreatePartitionsResponse(Message):
         "results",
     )
 
-    def __init__(self, *, throttle_time_ms: int = 0, results: list[CreatePartitionsTopicResult] = EMPTY) -> None:
+    def __init__(self, throttle_time_ms: int = 0, results: list[CreatePartitionsTopicResult] = EMPTY) -> None:
         self.throttle_time_ms: int = throttle_time_ms
         self.results: list[CreatePartitionsTopicResult] = [] if results is EMPTY else results
 
@@ -70,8 +70,8 @@ class CreatePartitionsResponse(Message):
         if version < 0 or version > 3:
             bad_version("CreatePartitionsResponse", version)
         made = CreatePartitionsResponse(
-            throttle_time_ms=r.i32(),
-            results=[CreatePartitionsTopicResult.decode(r, version) for _ in range(r.compact_array(5))]
+            r.i32(),
+            [CreatePartitionsTopicResult.decode(r, version) for _ in range(r.compact_array(5))]
             if version >= 2
             else [CreatePartitionsTopicResult.decode(r, version) for _ in range(r.array(5))],
         )

@@ -17,15 +17,15 @@ class CreatableReplicaAssignment(Message):
         "broker_ids",
     )
 
-    def __init__(self, *, partition_index: int = 0, broker_ids: list[int] = EMPTY) -> None:
+    def __init__(self, partition_index: int = 0, broker_ids: list[int] = EMPTY) -> None:
         self.partition_index: int = partition_index
         self.broker_ids: list[int] = [] if broker_ids is EMPTY else broker_ids
 
     @staticmethod
     def decode(r: Reader, version: int) -> CreatableReplicaAssignment:
         made = CreatableReplicaAssignment(
-            partition_index=r.i32(),
-            broker_ids=r.i32_items(r.compact_array(4)) if version >= 5 else r.i32_items(r.array(4)),
+            r.i32(),
+            r.i32_items(r.compact_array(4)) if version >= 5 else r.i32_items(r.array(4)),
         )
         if version >= 5:
             r.skip_tags()
@@ -51,15 +51,15 @@ class CreatableTopicConfig(Message):
         "value",
     )
 
-    def __init__(self, *, name: str = "", value: str | None = "") -> None:
+    def __init__(self, name: str = "", value: str | None = "") -> None:
         self.name: str = name
         self.value: str | None = value
 
     @staticmethod
     def decode(r: Reader, version: int) -> CreatableTopicConfig:
         made = CreatableTopicConfig(
-            name=r.compact_string() if version >= 5 else r.string(),
-            value=r.compact_nullable_string() if version >= 5 else r.nullable_string(),
+            r.compact_string() if version >= 5 else r.string(),
+            r.compact_nullable_string() if version >= 5 else r.nullable_string(),
         )
         if version >= 5:
             r.skip_tags()
@@ -89,7 +89,6 @@ class CreatableTopic(Message):
 
     def __init__(
         self,
-        *,
         name: str = "",
         num_partitions: int = 0,
         replication_factor: int = 0,
@@ -105,13 +104,13 @@ class CreatableTopic(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> CreatableTopic:
         made = CreatableTopic(
-            name=r.compact_string() if version >= 5 else r.string(),
-            num_partitions=r.i32(),
-            replication_factor=r.i16(),
-            assignments=[CreatableReplicaAssignment.decode(r, version) for _ in range(r.compact_array(6))]
+            r.compact_string() if version >= 5 else r.string(),
+            r.i32(),
+            r.i16(),
+            [CreatableReplicaAssignment.decode(r, version) for _ in range(r.compact_array(6))]
             if version >= 5
             else [CreatableReplicaAssignment.decode(r, version) for _ in range(r.array(6))],
-            configs=[CreatableTopicConfig.decode(r, version) for _ in range(r.compact_array(3))]
+            [CreatableTopicConfig.decode(r, version) for _ in range(r.compact_array(3))]
             if version >= 5
             else [CreatableTopicConfig.decode(r, version) for _ in range(r.array(3))],
         )
@@ -159,7 +158,7 @@ class CreateTopicsRequest(Message):
     )
 
     def __init__(
-        self, *, topics: list[CreatableTopic] = EMPTY, timeout_ms: int = 60000, validate_only: bool = False
+        self, topics: list[CreatableTopic] = EMPTY, timeout_ms: int = 60000, validate_only: bool = False
     ) -> None:
         self.topics: list[CreatableTopic] = [] if topics is EMPTY else topics
         self.timeout_ms: int = timeout_ms
@@ -170,11 +169,11 @@ class CreateTopicsRequest(Message):
         if version < 2 or version > 7:
             bad_version("CreateTopicsRequest", version)
         made = CreateTopicsRequest(
-            topics=[CreatableTopic.decode(r, version) for _ in range(r.compact_array(10))]
+            [CreatableTopic.decode(r, version) for _ in range(r.compact_array(10))]
             if version >= 5
             else [CreatableTopic.decode(r, version) for _ in range(r.array(10))],
-            timeout_ms=r.i32(),
-            validate_only=r.boolean(),
+            r.i32(),
+            r.boolean(),
         )
         if version >= 5:
             r.skip_tags()

@@ -23,7 +23,6 @@ class CreatableTopicConfigs(Message):
 
     def __init__(
         self,
-        *,
         name: str = "",
         value: str | None = "",
         read_only: bool = False,
@@ -39,11 +38,11 @@ class CreatableTopicConfigs(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> CreatableTopicConfigs:
         made = CreatableTopicConfigs(
-            name=r.compact_string(),
-            value=r.compact_nullable_string(),
-            read_only=r.boolean(),
-            config_source=r.i8(),
-            is_sensitive=r.boolean(),
+            r.compact_string(),
+            r.compact_nullable_string(),
+            r.boolean(),
+            r.i8(),
+            r.boolean(),
         )
         r.skip_tags()
         return made
@@ -73,15 +72,14 @@ class CreatableTopicResult(Message):
 
     def __init__(
         self,
-        *,
         name: str = "",
         topic_id: bytes = ZERO_UUID,
         error_code: int = 0,
         error_message: str | None = "",
-        topic_config_error_code: int = 0,
         num_partitions: int = -1,
         replication_factor: int = -1,
         configs: list[CreatableTopicConfigs] | None = EMPTY,
+        topic_config_error_code: int = 0,
     ) -> None:
         self.name: str = name
         self.topic_id: bytes = topic_id
@@ -95,13 +93,13 @@ class CreatableTopicResult(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> CreatableTopicResult:
         made = CreatableTopicResult(
-            name=r.compact_string() if version >= 5 else r.string(),
-            topic_id=r.uuid() if version >= 7 else ZERO_UUID,
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string() if version >= 5 else r.nullable_string(),
-            num_partitions=r.i32() if version >= 5 else -1,
-            replication_factor=r.i16() if version >= 5 else -1,
-            configs=(
+            r.compact_string() if version >= 5 else r.string(),
+            r.uuid() if version >= 7 else ZERO_UUID,
+            r.i16(),
+            r.compact_nullable_string() if version >= 5 else r.nullable_string(),
+            r.i32() if version >= 5 else -1,
+            r.i16() if version >= 5 else -1,
+            (
                 None
                 if (n := r.compact_nullable_array(6)) < 0
                 else [CreatableTopicConfigs.decode(r, version) for _ in range(n)]
@@ -166,7 +164,7 @@ class CreateTopicsResponse(Message):
         "topics",
     )
 
-    def __init__(self, *, throttle_time_ms: int = 0, topics: list[CreatableTopicResult] = EMPTY) -> None:
+    def __init__(self, throttle_time_ms: int = 0, topics: list[CreatableTopicResult] = EMPTY) -> None:
         self.throttle_time_ms: int = throttle_time_ms
         self.topics: list[CreatableTopicResult] = [] if topics is EMPTY else topics
 
@@ -175,8 +173,8 @@ class CreateTopicsResponse(Message):
         if version < 2 or version > 7:
             bad_version("CreateTopicsResponse", version)
         made = CreateTopicsResponse(
-            throttle_time_ms=r.i32(),
-            topics=[CreatableTopicResult.decode(r, version) for _ in range(r.compact_array(6))]
+            r.i32(),
+            [CreatableTopicResult.decode(r, version) for _ in range(r.compact_array(6))]
             if version >= 5
             else [CreatableTopicResult.decode(r, version) for _ in range(r.array(6))],
         )

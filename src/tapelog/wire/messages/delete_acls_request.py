@@ -24,7 +24,6 @@ class DeleteAclsFilter(Message):
 
     def __init__(
         self,
-        *,
         resource_type_filter: int = 0,
         resource_name_filter: str | None = "",
         pattern_type_filter: int = 3,
@@ -44,13 +43,13 @@ class DeleteAclsFilter(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> DeleteAclsFilter:
         made = DeleteAclsFilter(
-            resource_type_filter=r.i8(),
-            resource_name_filter=r.compact_nullable_string() if version >= 2 else r.nullable_string(),
-            pattern_type_filter=r.i8(),
-            principal_filter=r.compact_nullable_string() if version >= 2 else r.nullable_string(),
-            host_filter=r.compact_nullable_string() if version >= 2 else r.nullable_string(),
-            operation=r.i8(),
-            permission_type=r.i8(),
+            r.i8(),
+            r.compact_nullable_string() if version >= 2 else r.nullable_string(),
+            r.i8(),
+            r.compact_nullable_string() if version >= 2 else r.nullable_string(),
+            r.compact_nullable_string() if version >= 2 else r.nullable_string(),
+            r.i8(),
+            r.i8(),
         )
         if version >= 2:
             r.skip_tags()
@@ -85,7 +84,7 @@ class DeleteAclsRequest(Message):
     FLEXIBLE_FROM: ClassVar[int] = 2
     FIELDS: ClassVar[tuple[str, ...]] = ("filters",)
 
-    def __init__(self, *, filters: list[DeleteAclsFilter] = EMPTY) -> None:
+    def __init__(self, filters: list[DeleteAclsFilter] = EMPTY) -> None:
         self.filters: list[DeleteAclsFilter] = [] if filters is EMPTY else filters
 
     @staticmethod
@@ -93,7 +92,7 @@ class DeleteAclsRequest(Message):
         if version < 1 or version > 3:
             bad_version("DeleteAclsRequest", version)
         made = DeleteAclsRequest(
-            filters=[DeleteAclsFilter.decode(r, version) for _ in range(r.compact_array(8))]
+            [DeleteAclsFilter.decode(r, version) for _ in range(r.compact_array(8))]
             if version >= 2
             else [DeleteAclsFilter.decode(r, version) for _ in range(r.array(8))],
         )

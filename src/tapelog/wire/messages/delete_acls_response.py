@@ -26,7 +26,6 @@ class DeleteAclsMatchingAcl(Message):
 
     def __init__(
         self,
-        *,
         error_code: int = 0,
         error_message: str | None = "",
         resource_type: int = 0,
@@ -50,15 +49,15 @@ class DeleteAclsMatchingAcl(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> DeleteAclsMatchingAcl:
         made = DeleteAclsMatchingAcl(
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string() if version >= 2 else r.nullable_string(),
-            resource_type=r.i8(),
-            resource_name=r.compact_string() if version >= 2 else r.string(),
-            pattern_type=r.i8(),
-            principal=r.compact_string() if version >= 2 else r.string(),
-            host=r.compact_string() if version >= 2 else r.string(),
-            operation=r.i8(),
-            permission_type=r.i8(),
+            r.i16(),
+            r.compact_nullable_string() if version >= 2 else r.nullable_string(),
+            r.i8(),
+            r.compact_string() if version >= 2 else r.string(),
+            r.i8(),
+            r.compact_string() if version >= 2 else r.string(),
+            r.compact_string() if version >= 2 else r.string(),
+            r.i8(),
+            r.i8(),
         )
         if version >= 2:
             r.skip_tags()
@@ -98,7 +97,7 @@ class DeleteAclsFilterResult(Message):
     )
 
     def __init__(
-        self, *, error_code: int = 0, error_message: str | None = "", matching_acls: list[DeleteAclsMatchingAcl] = EMPTY
+        self, error_code: int = 0, error_message: str | None = "", matching_acls: list[DeleteAclsMatchingAcl] = EMPTY
     ) -> None:
         self.error_code: int = error_code
         self.error_message: str | None = error_message
@@ -107,9 +106,9 @@ class DeleteAclsFilterResult(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> DeleteAclsFilterResult:
         made = DeleteAclsFilterResult(
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string() if version >= 2 else r.nullable_string(),
-            matching_acls=[DeleteAclsMatchingAcl.decode(r, version) for _ in range(r.compact_array(11))]
+            r.i16(),
+            r.compact_nullable_string() if version >= 2 else r.nullable_string(),
+            [DeleteAclsMatchingAcl.decode(r, version) for _ in range(r.compact_array(11))]
             if version >= 2
             else [DeleteAclsMatchingAcl.decode(r, version) for _ in range(r.array(11))],
         )
@@ -146,7 +145,7 @@ class DeleteAclsResponse(Message):
         "filter_results",
     )
 
-    def __init__(self, *, throttle_time_ms: int = 0, filter_results: list[DeleteAclsFilterResult] = EMPTY) -> None:
+    def __init__(self, throttle_time_ms: int = 0, filter_results: list[DeleteAclsFilterResult] = EMPTY) -> None:
         self.throttle_time_ms: int = throttle_time_ms
         self.filter_results: list[DeleteAclsFilterResult] = [] if filter_results is EMPTY else filter_results
 
@@ -155,8 +154,8 @@ class DeleteAclsResponse(Message):
         if version < 1 or version > 3:
             bad_version("DeleteAclsResponse", version)
         made = DeleteAclsResponse(
-            throttle_time_ms=r.i32(),
-            filter_results=[DeleteAclsFilterResult.decode(r, version) for _ in range(r.compact_array(5))]
+            r.i32(),
+            [DeleteAclsFilterResult.decode(r, version) for _ in range(r.compact_array(5))]
             if version >= 2
             else [DeleteAclsFilterResult.decode(r, version) for _ in range(r.array(5))],
         )

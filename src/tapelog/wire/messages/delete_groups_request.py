@@ -19,7 +19,7 @@ class DeleteGroupsRequest(Message):
     FLEXIBLE_FROM: ClassVar[int] = 2
     FIELDS: ClassVar[tuple[str, ...]] = ("groups_names",)
 
-    def __init__(self, *, groups_names: list[str] = EMPTY) -> None:
+    def __init__(self, groups_names: list[str] = EMPTY) -> None:
         self.groups_names: list[str] = [] if groups_names is EMPTY else groups_names
 
     @staticmethod
@@ -27,7 +27,7 @@ class DeleteGroupsRequest(Message):
         if version < 0 or version > 2:
             bad_version("DeleteGroupsRequest", version)
         made = DeleteGroupsRequest(
-            groups_names=[r.compact_string() for _ in range(r.compact_array(1))]
+            [r.compact_string() for _ in range(r.compact_array(1))]
             if version >= 2
             else [r.string() for _ in range(r.array(1))],
         )

@@ -17,15 +17,15 @@ class DeletableGroupResult(Message):
         "error_code",
     )
 
-    def __init__(self, *, group_id: str = "", error_code: int = 0) -> None:
+    def __init__(self, group_id: str = "", error_code: int = 0) -> None:
         self.group_id: str = group_id
         self.error_code: int = error_code
 
     @staticmethod
     def decode(r: Reader, version: int) -> DeletableGroupResult:
         made = DeletableGroupResult(
-            group_id=r.compact_string() if version >= 2 else r.string(),
-            error_code=r.i16(),
+            r.compact_string() if version >= 2 else r.string(),
+            r.i16(),
         )
         if version >= 2:
             r.skip_tags()
@@ -54,7 +54,7 @@ class DeleteGroupsResponse(Message):
         "results",
     )
 
-    def __init__(self, *, throttle_time_ms: int = 0, results: list[DeletableGroupResult] = EMPTY) -> None:
+    def __init__(self, throttle_time_ms: int = 0, results: list[DeletableGroupResult] = EMPTY) -> None:
         self.throttle_time_ms: int = throttle_time_ms
         self.results: list[DeletableGroupResult] = [] if results is EMPTY else results
 
@@ -63,8 +63,8 @@ class DeleteGroupsResponse(Message):
         if version < 0 or version > 2:
             bad_version("DeleteGroupsResponse", version)
         made = DeleteGroupsResponse(
-            throttle_time_ms=r.i32(),
-            results=[DeletableGroupResult.decode(r, version) for _ in range(r.compact_array(4))]
+            r.i32(),
+            [DeletableGroupResult.decode(r, version) for _ in range(r.compact_array(4))]
             if version >= 2
             else [DeletableGroupResult.decode(r, version) for _ in range(r.array(4))],
         )

@@ -17,15 +17,15 @@ class DeleteRecordsPartition(Message):
         "offset",
     )
 
-    def __init__(self, *, partition_index: int = 0, offset: int = 0) -> None:
+    def __init__(self, partition_index: int = 0, offset: int = 0) -> None:
         self.partition_index: int = partition_index
         self.offset: int = offset
 
     @staticmethod
     def decode(r: Reader, version: int) -> DeleteRecordsPartition:
         made = DeleteRecordsPartition(
-            partition_index=r.i32(),
-            offset=r.i64(),
+            r.i32(),
+            r.i64(),
         )
         if version >= 2:
             r.skip_tags()
@@ -46,15 +46,15 @@ class DeleteRecordsTopic(Message):
         "partitions",
     )
 
-    def __init__(self, *, name: str = "", partitions: list[DeleteRecordsPartition] = EMPTY) -> None:
+    def __init__(self, name: str = "", partitions: list[DeleteRecordsPartition] = EMPTY) -> None:
         self.name: str = name
         self.partitions: list[DeleteRecordsPartition] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> DeleteRecordsTopic:
         made = DeleteRecordsTopic(
-            name=r.compact_string() if version >= 2 else r.string(),
-            partitions=[DeleteRecordsPartition.decode(r, version) for _ in range(r.compact_array(12))]
+            r.compact_string() if version >= 2 else r.string(),
+            [DeleteRecordsPartition.decode(r, version) for _ in range(r.compact_array(12))]
             if version >= 2
             else [DeleteRecordsPartition.decode(r, version) for _ in range(r.array(12))],
         )
@@ -90,7 +90,7 @@ class DeleteRecordsRequest(Message):
         "timeout_ms",
     )
 
-    def __init__(self, *, topics: list[DeleteRecordsTopic] = EMPTY, timeout_ms: int = 0) -> None:
+    def __init__(self, topics: list[DeleteRecordsTopic] = EMPTY, timeout_ms: int = 0) -> None:
         self.topics: list[DeleteRecordsTopic] = [] if topics is EMPTY else topics
         self.timeout_ms: int = timeout_ms
 
@@ -99,10 +99,10 @@ class DeleteRecordsRequest(Message):
         if version < 0 or version > 2:
             bad_version("DeleteRecordsRequest", version)
         made = DeleteRecordsRequest(
-            topics=[DeleteRecordsTopic.decode(r, version) for _ in range(r.compact_array(3))]
+            [DeleteRecordsTopic.decode(r, version) for _ in range(r.compact_array(3))]
             if version >= 2
             else [DeleteRecordsTopic.decode(r, version) for _ in range(r.array(3))],
-            timeout_ms=r.i32(),
+            r.i32(),
         )
         if version >= 2:
             r.skip_tags()

@@ -18,7 +18,7 @@ class DeleteRecordsPartitionResult(Message):
         "error_code",
     )
 
-    def __init__(self, *, partition_index: int = 0, low_watermark: int = 0, error_code: int = 0) -> None:
+    def __init__(self, partition_index: int = 0, low_watermark: int = 0, error_code: int = 0) -> None:
         self.partition_index: int = partition_index
         self.low_watermark: int = low_watermark
         self.error_code: int = error_code
@@ -26,9 +26,9 @@ class DeleteRecordsPartitionResult(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> DeleteRecordsPartitionResult:
         made = DeleteRecordsPartitionResult(
-            partition_index=r.i32(),
-            low_watermark=r.i64(),
-            error_code=r.i16(),
+            r.i32(),
+            r.i64(),
+            r.i16(),
         )
         if version >= 2:
             r.skip_tags()
@@ -50,15 +50,15 @@ class DeleteRecordsTopicResult(Message):
         "partitions",
     )
 
-    def __init__(self, *, name: str = "", partitions: list[DeleteRecordsPartitionResult] = EMPTY) -> None:
+    def __init__(self, name: str = "", partitions: list[DeleteRecordsPartitionResult] = EMPTY) -> None:
         self.name: str = name
         self.partitions: list[DeleteRecordsPartitionResult] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> DeleteRecordsTopicResult:
         made = DeleteRecordsTopicResult(
-            name=r.compact_string() if version >= 2 else r.string(),
-            partitions=[DeleteRecordsPartitionResult.decode(r, version) for _ in range(r.compact_array(14))]
+            r.compact_string() if version >= 2 else r.string(),
+            [DeleteRecordsPartitionResult.decode(r, version) for _ in range(r.compact_array(14))]
             if version >= 2
             else [DeleteRecordsPartitionResult.decode(r, version) for _ in range(r.array(14))],
         )
@@ -94,7 +94,7 @@ class DeleteRecordsResponse(Message):
         "topics",
     )
 
-    def __init__(self, *, throttle_time_ms: int = 0, topics: list[DeleteRecordsTopicResult] = EMPTY) -> None:
+    def __init__(self, throttle_time_ms: int = 0, topics: list[DeleteRecordsTopicResult] = EMPTY) -> None:
         self.throttle_time_ms: int = throttle_time_ms
         self.topics: list[DeleteRecordsTopicResult] = [] if topics is EMPTY else topics
 
@@ -103,8 +103,8 @@ class DeleteRecordsResponse(Message):
         if version < 0 or version > 2:
             bad_version("DeleteRecordsResponse", version)
         made = DeleteRecordsResponse(
-            throttle_time_ms=r.i32(),
-            topics=[DeleteRecordsTopicResult.decode(r, version) for _ in range(r.compact_array(3))]
+            r.i32(),
+            [DeleteRecordsTopicResult.decode(r, version) for _ in range(r.compact_array(3))]
             if version >= 2
             else [DeleteRecordsTopicResult.decode(r, version) for _ in range(r.array(3))],
         )

@@ -14,13 +14,13 @@ class DeleteShareGroupOffsetsRequestTopic(Message):
 
     FIELDS: ClassVar[tuple[str, ...]] = ("topic_name",)
 
-    def __init__(self, *, topic_name: str = "") -> None:
+    def __init__(self, topic_name: str = "") -> None:
         self.topic_name: str = topic_name
 
     @staticmethod
     def decode(r: Reader, version: int) -> DeleteShareGroupOffsetsRequestTopic:
         made = DeleteShareGroupOffsetsRequestTopic(
-            topic_name=r.compact_string(),
+            r.compact_string(),
         )
         r.skip_tags()
         return made
@@ -43,7 +43,7 @@ class DeleteShareGroupOffsetsRequest(Message):
         "topics",
     )
 
-    def __init__(self, *, group_id: str = "", topics: list[DeleteShareGroupOffsetsRequestTopic] = EMPTY) -> None:
+    def __init__(self, group_id: str = "", topics: list[DeleteShareGroupOffsetsRequestTopic] = EMPTY) -> None:
         self.group_id: str = group_id
         self.topics: list[DeleteShareGroupOffsetsRequestTopic] = [] if topics is EMPTY else topics
 
@@ -52,8 +52,8 @@ class DeleteShareGroupOffsetsRequest(Message):
         if version != 0:
             bad_version("DeleteShareGroupOffsetsRequest", version)
         made = DeleteShareGroupOffsetsRequest(
-            group_id=r.compact_string(),
-            topics=[DeleteShareGroupOffsetsRequestTopic.decode(r, version) for _ in range(r.compact_array(2))],
+            r.compact_string(),
+            [DeleteShareGroupOffsetsRequestTopic.decode(r, version) for _ in range(r.compact_array(2))],
         )
         r.skip_tags()
         return made

@@ -21,12 +21,7 @@ class DeleteShareGroupOffsetsResponseTopic(Message):
     )
 
     def __init__(
-        self,
-        *,
-        topic_name: str = "",
-        topic_id: bytes = ZERO_UUID,
-        error_code: int = 0,
-        error_message: str | None = None,
+        self, topic_name: str = "", topic_id: bytes = ZERO_UUID, error_code: int = 0, error_message: str | None = None
     ) -> None:
         self.topic_name: str = topic_name
         self.topic_id: bytes = topic_id
@@ -36,10 +31,10 @@ class DeleteShareGroupOffsetsResponseTopic(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> DeleteShareGroupOffsetsResponseTopic:
         made = DeleteShareGroupOffsetsResponseTopic(
-            topic_name=r.compact_string(),
-            topic_id=r.uuid(),
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string(),
+            r.compact_string(),
+            r.uuid(),
+            r.i16(),
+            r.compact_nullable_string(),
         )
         r.skip_tags()
         return made
@@ -69,7 +64,6 @@ class DeleteShareGroupOffsetsResponse(Message):
 
     def __init__(
         self,
-        *,
         throttle_time_ms: int = 0,
         error_code: int = 0,
         error_message: str | None = None,
@@ -85,10 +79,10 @@ class DeleteShareGroupOffsetsResponse(Message):
         if version != 0:
             bad_version("DeleteShareGroupOffsetsResponse", version)
         made = DeleteShareGroupOffsetsResponse(
-            throttle_time_ms=r.i32(),
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string(),
-            responses=[DeleteShareGroupOffsetsResponseTopic.decode(r, version) for _ in range(r.compact_array(21))],
+            r.i32(),
+            r.i16(),
+            r.compact_nullable_string(),
+            [DeleteShareGroupOffsetsResponseTopic.decode(r, version) for _ in range(r.compact_array(21))],
         )
         r.skip_tags()
         return made

@@ -15,13 +15,13 @@ class PartitionData(Message):
 
     FIELDS: ClassVar[tuple[str, ...]] = ("partition",)
 
-    def __init__(self, *, partition: int = 0) -> None:
+    def __init__(self, partition: int = 0) -> None:
         self.partition: int = partition
 
     @staticmethod
     def decode(r: Reader, version: int) -> PartitionData:
         made = PartitionData(
-            partition=r.i32(),
+            r.i32(),
         )
         r.skip_tags()
         return made
@@ -39,15 +39,15 @@ class DeleteStateData(Message):
         "partitions",
     )
 
-    def __init__(self, *, topic_id: bytes = ZERO_UUID, partitions: list[PartitionData] = EMPTY) -> None:
+    def __init__(self, topic_id: bytes = ZERO_UUID, partitions: list[PartitionData] = EMPTY) -> None:
         self.topic_id: bytes = topic_id
         self.partitions: list[PartitionData] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> DeleteStateData:
         made = DeleteStateData(
-            topic_id=r.uuid(),
-            partitions=[PartitionData.decode(r, version) for _ in range(r.compact_array(5))],
+            r.uuid(),
+            [PartitionData.decode(r, version) for _ in range(r.compact_array(5))],
         )
         r.skip_tags()
         return made
@@ -73,7 +73,7 @@ class DeleteShareGroupStateRequest(Message):
         "topics",
     )
 
-    def __init__(self, *, group_id: str = "", topics: list[DeleteStateData] = EMPTY) -> None:
+    def __init__(self, group_id: str = "", topics: list[DeleteStateData] = EMPTY) -> None:
         self.group_id: str = group_id
         self.topics: list[DeleteStateData] = [] if topics is EMPTY else topics
 
@@ -82,8 +82,8 @@ class DeleteShareGroupStateRequest(Message):
         if version != 0:
             bad_version("DeleteShareGroupStateRequest", version)
         made = DeleteShareGroupStateRequest(
-            group_id=r.compact_string(),
-            topics=[DeleteStateData.decode(r, version) for _ in range(r.compact_array(18))],
+            r.compact_string(),
+            [DeleteStateData.decode(r, version) for _ in range(r.compact_array(18))],
         )
         r.skip_tags()
         return made

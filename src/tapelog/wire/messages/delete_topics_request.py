@@ -18,15 +18,15 @@ class DeleteTopicState(Message):
         "topic_id",
     )
 
-    def __init__(self, *, name: str | None = None, topic_id: bytes = ZERO_UUID) -> None:
+    def __init__(self, name: str | None = None, topic_id: bytes = ZERO_UUID) -> None:
         self.name: str | None = name
         self.topic_id: bytes = topic_id
 
     @staticmethod
     def decode(r: Reader, version: int) -> DeleteTopicState:
         made = DeleteTopicState(
-            name=r.compact_nullable_string(),
-            topic_id=r.uuid(),
+            r.compact_nullable_string(),
+            r.uuid(),
         )
         r.skip_tags()
         return made
@@ -52,7 +52,7 @@ class DeleteTopicsRequest(Message):
     )
 
     def __init__(
-        self, *, topics: list[DeleteTopicState] = EMPTY, topic_names: list[str] = EMPTY, timeout_ms: int = 0
+        self, topics: list[DeleteTopicState] = EMPTY, topic_names: list[str] = EMPTY, timeout_ms: int = 0
     ) -> None:
         self.topics: list[DeleteTopicState] = [] if topics is EMPTY else topics
         self.topic_names: list[str] = [] if topic_names is EMPTY else topic_names
@@ -63,13 +63,13 @@ class DeleteTopicsRequest(Message):
         if version < 1 or version > 6:
             bad_version("DeleteTopicsRequest", version)
         made = DeleteTopicsRequest(
-            topics=[DeleteTopicState.decode(r, version) for _ in range(r.compact_array(18))] if version >= 6 else [],
-            topic_names=[]
+            [DeleteTopicState.decode(r, version) for _ in range(r.compact_array(18))] if version >= 6 else [],
+            []
             if version >= 6
             else [r.compact_string() for _ in range(r.compact_array(1))]
             if version >= 4
             else [r.string() for _ in range(r.array(1))],
-            timeout_ms=r.i32(),
+            r.i32(),
         )
         if version >= 4:
             r.skip_tags()

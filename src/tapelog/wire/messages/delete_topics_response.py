@@ -21,12 +21,7 @@ class DeletableTopicResult(Message):
     )
 
     def __init__(
-        self,
-        *,
-        name: str | None = "",
-        topic_id: bytes = ZERO_UUID,
-        error_code: int = 0,
-        error_message: str | None = None,
+        self, name: str | None = "", topic_id: bytes = ZERO_UUID, error_code: int = 0, error_message: str | None = None
     ) -> None:
         self.name: str | None = name
         self.topic_id: bytes = topic_id
@@ -36,10 +31,10 @@ class DeletableTopicResult(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> DeletableTopicResult:
         made = DeletableTopicResult(
-            name=r.compact_nullable_string() if version >= 6 else r.compact_string() if version >= 4 else r.string(),
-            topic_id=r.uuid() if version >= 6 else ZERO_UUID,
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string() if version >= 5 else None,
+            r.compact_nullable_string() if version >= 6 else r.compact_string() if version >= 4 else r.string(),
+            r.uuid() if version >= 6 else ZERO_UUID,
+            r.i16(),
+            r.compact_nullable_string() if version >= 5 else None,
         )
         if version >= 4:
             r.skip_tags()
@@ -74,7 +69,7 @@ class DeleteTopicsResponse(Message):
         "responses",
     )
 
-    def __init__(self, *, throttle_time_ms: int = 0, responses: list[DeletableTopicResult] = EMPTY) -> None:
+    def __init__(self, throttle_time_ms: int = 0, responses: list[DeletableTopicResult] = EMPTY) -> None:
         self.throttle_time_ms: int = throttle_time_ms
         self.responses: list[DeletableTopicResult] = [] if responses is EMPTY else responses
 
@@ -83,8 +78,8 @@ class DeleteTopicsResponse(Message):
         if version < 1 or version > 6:
             bad_version("DeleteTopicsResponse", version)
         made = DeleteTopicsResponse(
-            throttle_time_ms=r.i32(),
-            responses=[DeletableTopicResult.decode(r, version) for _ in range(r.compact_array(4))]
+            r.i32(),
+            [DeletableTopicResult.decode(r, version) for _ in range(r.compact_array(4))]
             if version >= 4
             else [DeletableTopicResult.decode(r, version) for _ in range(r.array(4))],
         )

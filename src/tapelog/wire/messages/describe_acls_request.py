@@ -29,7 +29,6 @@ class DescribeAclsRequest(Message):
 
     def __init__(
         self,
-        *,
         resource_type_filter: int = 0,
         resource_name_filter: str | None = "",
         pattern_type_filter: int = 3,
@@ -51,13 +50,13 @@ class DescribeAclsRequest(Message):
         if version < 1 or version > 3:
             bad_version("DescribeAclsRequest", version)
         made = DescribeAclsRequest(
-            resource_type_filter=r.i8(),
-            resource_name_filter=r.compact_nullable_string() if version >= 2 else r.nullable_string(),
-            pattern_type_filter=r.i8(),
-            principal_filter=r.compact_nullable_string() if version >= 2 else r.nullable_string(),
-            host_filter=r.compact_nullable_string() if version >= 2 else r.nullable_string(),
-            operation=r.i8(),
-            permission_type=r.i8(),
+            r.i8(),
+            r.compact_nullable_string() if version >= 2 else r.nullable_string(),
+            r.i8(),
+            r.compact_nullable_string() if version >= 2 else r.nullable_string(),
+            r.compact_nullable_string() if version >= 2 else r.nullable_string(),
+            r.i8(),
+            r.i8(),
         )
         if version >= 2:
             r.skip_tags()

@@ -19,7 +19,7 @@ class AclDescription(Message):
         "permission_type",
     )
 
-    def __init__(self, *, principal: str = "", host: str = "", operation: int = 0, permission_type: int = 0) -> None:
+    def __init__(self, principal: str = "", host: str = "", operation: int = 0, permission_type: int = 0) -> None:
         self.principal: str = principal
         self.host: str = host
         self.operation: int = operation
@@ -28,10 +28,10 @@ class AclDescription(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> AclDescription:
         made = AclDescription(
-            principal=r.compact_string() if version >= 2 else r.string(),
-            host=r.compact_string() if version >= 2 else r.string(),
-            operation=r.i8(),
-            permission_type=r.i8(),
+            r.compact_string() if version >= 2 else r.string(),
+            r.compact_string() if version >= 2 else r.string(),
+            r.i8(),
+            r.i8(),
         )
         if version >= 2:
             r.skip_tags()
@@ -61,12 +61,7 @@ class DescribeAclsResource(Message):
     )
 
     def __init__(
-        self,
-        *,
-        resource_type: int = 0,
-        resource_name: str = "",
-        pattern_type: int = 3,
-        acls: list[AclDescription] = EMPTY,
+        self, resource_type: int = 0, resource_name: str = "", pattern_type: int = 3, acls: list[AclDescription] = EMPTY
     ) -> None:
         self.resource_type: int = resource_type
         self.resource_name: str = resource_name
@@ -76,10 +71,10 @@ class DescribeAclsResource(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> DescribeAclsResource:
         made = DescribeAclsResource(
-            resource_type=r.i8(),
-            resource_name=r.compact_string() if version >= 2 else r.string(),
-            pattern_type=r.i8(),
-            acls=[AclDescription.decode(r, version) for _ in range(r.compact_array(5))]
+            r.i8(),
+            r.compact_string() if version >= 2 else r.string(),
+            r.i8(),
+            [AclDescription.decode(r, version) for _ in range(r.compact_array(5))]
             if version >= 2
             else [AclDescription.decode(r, version) for _ in range(r.array(5))],
         )
@@ -123,7 +118,6 @@ class DescribeAclsResponse(Message):
 
     def __init__(
         self,
-        *,
         throttle_time_ms: int = 0,
         error_code: int = 0,
         error_message: str | None = "",
@@ -139,10 +133,10 @@ class DescribeAclsResponse(Message):
         if version < 1 or version > 3:
             bad_version("DescribeAclsResponse", version)
         made = DescribeAclsResponse(
-            throttle_time_ms=r.i32(),
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string() if version >= 2 else r.nullable_string(),
-            resources=[DescribeAclsResource.decode(r, version) for _ in range(r.compact_array(5))]
+            r.i32(),
+            r.i16(),
+            r.compact_nullable_string() if version >= 2 else r.nullable_string(),
+            [DescribeAclsResource.decode(r, version) for _ in range(r.compact_array(5))]
             if version >= 2
             else [DescribeAclsResource.decode(r, version) for _ in range(r.array(5))],
         )

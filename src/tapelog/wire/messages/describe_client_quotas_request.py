@@ -18,7 +18,7 @@ class ComponentData(Message):
         "match",
     )
 
-    def __init__(self, *, entity_type: str = "", match_type: int = 0, match: str | None = "") -> None:
+    def __init__(self, entity_type: str = "", match_type: int = 0, match: str | None = "") -> None:
         self.entity_type: str = entity_type
         self.match_type: int = match_type
         self.match: str | None = match
@@ -26,9 +26,9 @@ class ComponentData(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> ComponentData:
         made = ComponentData(
-            entity_type=r.compact_string() if version >= 1 else r.string(),
-            match_type=r.i8(),
-            match=r.compact_nullable_string() if version >= 1 else r.nullable_string(),
+            r.compact_string() if version >= 1 else r.string(),
+            r.i8(),
+            r.compact_nullable_string() if version >= 1 else r.nullable_string(),
         )
         if version >= 1:
             r.skip_tags()
@@ -61,7 +61,7 @@ class DescribeClientQuotasRequest(Message):
         "strict",
     )
 
-    def __init__(self, *, components: list[ComponentData] = EMPTY, strict: bool = False) -> None:
+    def __init__(self, components: list[ComponentData] = EMPTY, strict: bool = False) -> None:
         self.components: list[ComponentData] = [] if components is EMPTY else components
         self.strict: bool = strict
 
@@ -70,10 +70,10 @@ class DescribeClientQuotasRequest(Message):
         if version < 0 or version > 1:
             bad_version("DescribeClientQuotasRequest", version)
         made = DescribeClientQuotasRequest(
-            components=[ComponentData.decode(r, version) for _ in range(r.compact_array(4))]
+            [ComponentData.decode(r, version) for _ in range(r.compact_array(4))]
             if version >= 1
             else [ComponentData.decode(r, version) for _ in range(r.array(4))],
-            strict=r.boolean(),
+            r.boolean(),
         )
         if version >= 1:
             r.skip_tags()

@@ -17,15 +17,15 @@ class EntityData(Message):
         "entity_name",
     )
 
-    def __init__(self, *, entity_type: str = "", entity_name: str | None = "") -> None:
+    def __init__(self, entity_type: str = "", entity_name: str | None = "") -> None:
         self.entity_type: str = entity_type
         self.entity_name: str | None = entity_name
 
     @staticmethod
     def decode(r: Reader, version: int) -> EntityData:
         made = EntityData(
-            entity_type=r.compact_string() if version >= 1 else r.string(),
-            entity_name=r.compact_nullable_string() if version >= 1 else r.nullable_string(),
+            r.compact_string() if version >= 1 else r.string(),
+            r.compact_nullable_string() if version >= 1 else r.nullable_string(),
         )
         if version >= 1:
             r.skip_tags()
@@ -50,15 +50,15 @@ class ValueData(Message):
         "value",
     )
 
-    def __init__(self, *, key: str = "", value: float = 0.0) -> None:
+    def __init__(self, key: str = "", value: float = 0.0) -> None:
         self.key: str = key
         self.value: float = value
 
     @staticmethod
     def decode(r: Reader, version: int) -> ValueData:
         made = ValueData(
-            key=r.compact_string() if version >= 1 else r.string(),
-            value=r.f64(),
+            r.compact_string() if version >= 1 else r.string(),
+            r.f64(),
         )
         if version >= 1:
             r.skip_tags()
@@ -82,17 +82,17 @@ class EntryData(Message):
         "values",
     )
 
-    def __init__(self, *, entity: list[EntityData] = EMPTY, values: list[ValueData] = EMPTY) -> None:
+    def __init__(self, entity: list[EntityData] = EMPTY, values: list[ValueData] = EMPTY) -> None:
         self.entity: list[EntityData] = [] if entity is EMPTY else entity
         self.values: list[ValueData] = [] if values is EMPTY else values
 
     @staticmethod
     def decode(r: Reader, version: int) -> EntryData:
         made = EntryData(
-            entity=[EntityData.decode(r, version) for _ in range(r.compact_array(3))]
+            [EntityData.decode(r, version) for _ in range(r.compact_array(3))]
             if version >= 1
             else [EntityData.decode(r, version) for _ in range(r.array(3))],
-            values=[ValueData.decode(r, version) for _ in range(r.compact_array(10))]
+            [ValueData.decode(r, version) for _ in range(r.compact_array(10))]
             if version >= 1
             else [ValueData.decode(r, version) for _ in range(r.array(10))],
         )
@@ -136,7 +136,6 @@ class DescribeClientQuotasResponse(Message):
 
     def __init__(
         self,
-        *,
         throttle_time_ms: int = 0,
         error_code: int = 0,
         error_message: str | None = "",
@@ -152,12 +151,10 @@ class DescribeClientQuotasResponse(Message):
         if version < 0 or version > 1:
             bad_version("DescribeClientQuotasResponse", version)
         made = DescribeClientQuotasResponse(
-            throttle_time_ms=r.i32(),
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string() if version >= 1 else r.nullable_string(),
-            entries=(
-                None if (n := r.compact_nullable_array(3)) < 0 else [EntryData.decode(r, version) for _ in range(n)]
-            )
+            r.i32(),
+            r.i16(),
+            r.compact_nullable_string() if version >= 1 else r.nullable_string(),
+            (None if (n := r.compact_nullable_array(3)) < 0 else [EntryData.decode(r, version) for _ in range(n)])
             if version >= 1
             else None
             if (n := r.nullable_array(3)) < 0

@@ -25,7 +25,6 @@ class DescribeClusterRequest(Message):
 
     def __init__(
         self,
-        *,
         include_cluster_authorized_operations: bool = False,
         endpoint_type: int = 1,
         include_fenced_brokers: bool = False,
@@ -39,9 +38,9 @@ class DescribeClusterRequest(Message):
         if version < 0 or version > 2:
             bad_version("DescribeClusterRequest", version)
         made = DescribeClusterRequest(
-            include_cluster_authorized_operations=r.boolean(),
-            endpoint_type=r.i8() if version >= 1 else 1,
-            include_fenced_brokers=r.boolean() if version >= 2 else False,
+            r.boolean(),
+            r.i8() if version >= 1 else 1,
+            r.boolean() if version >= 2 else False,
         )
         r.skip_tags()
         return made

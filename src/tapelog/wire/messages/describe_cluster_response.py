@@ -21,7 +21,7 @@ class DescribeClusterBroker(Message):
     )
 
     def __init__(
-        self, *, broker_id: int = 0, host: str = "", port: int = 0, rack: str | None = None, is_fenced: bool = False
+        self, broker_id: int = 0, host: str = "", port: int = 0, rack: str | None = None, is_fenced: bool = False
     ) -> None:
         self.broker_id: int = broker_id
         self.host: str = host
@@ -32,11 +32,11 @@ class DescribeClusterBroker(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> DescribeClusterBroker:
         made = DescribeClusterBroker(
-            broker_id=r.i32(),
-            host=r.compact_string(),
-            port=r.i32(),
-            rack=r.compact_nullable_string(),
-            is_fenced=r.boolean() if version >= 2 else False,
+            r.i32(),
+            r.compact_string(),
+            r.i32(),
+            r.compact_nullable_string(),
+            r.boolean() if version >= 2 else False,
         )
         r.skip_tags()
         return made
@@ -75,7 +75,6 @@ class DescribeClusterResponse(Message):
 
     def __init__(
         self,
-        *,
         throttle_time_ms: int = 0,
         error_code: int = 0,
         error_message: str | None = None,
@@ -99,14 +98,14 @@ class DescribeClusterResponse(Message):
         if version < 0 or version > 2:
             bad_version("DescribeClusterResponse", version)
         made = DescribeClusterResponse(
-            throttle_time_ms=r.i32(),
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string(),
-            endpoint_type=r.i8() if version >= 1 else 1,
-            cluster_id=r.compact_string(),
-            controller_id=r.i32(),
-            brokers=[DescribeClusterBroker.decode(r, version) for _ in range(r.compact_array(11))],
-            cluster_authorized_operations=r.i32(),
+            r.i32(),
+            r.i16(),
+            r.compact_nullable_string(),
+            r.i8() if version >= 1 else 1,
+            r.compact_string(),
+            r.i32(),
+            [DescribeClusterBroker.decode(r, version) for _ in range(r.compact_array(11))],
+            r.i32(),
         )
         r.skip_tags()
         return made

@@ -19,7 +19,7 @@ class DescribeConfigsResource(Message):
     )
 
     def __init__(
-        self, *, resource_type: int = 0, resource_name: str = "", configuration_keys: list[str] | None = EMPTY
+        self, resource_type: int = 0, resource_name: str = "", configuration_keys: list[str] | None = EMPTY
     ) -> None:
         self.resource_type: int = resource_type
         self.resource_name: str = resource_name
@@ -28,11 +28,9 @@ class DescribeConfigsResource(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> DescribeConfigsResource:
         made = DescribeConfigsResource(
-            resource_type=r.i8(),
-            resource_name=r.compact_string() if version >= 4 else r.string(),
-            configuration_keys=(
-                None if (n := r.compact_nullable_array(1)) < 0 else [r.compact_string() for _ in range(n)]
-            )
+            r.i8(),
+            r.compact_string() if version >= 4 else r.string(),
+            (None if (n := r.compact_nullable_array(1)) < 0 else [r.compact_string() for _ in range(n)])
             if version >= 4
             else None
             if (n := r.nullable_array(1)) < 0
@@ -80,7 +78,6 @@ class DescribeConfigsRequest(Message):
 
     def __init__(
         self,
-        *,
         resources: list[DescribeConfigsResource] = EMPTY,
         include_synonyms: bool = False,
         include_documentation: bool = False,
@@ -94,11 +91,11 @@ class DescribeConfigsRequest(Message):
         if version < 1 or version > 4:
             bad_version("DescribeConfigsRequest", version)
         made = DescribeConfigsRequest(
-            resources=[DescribeConfigsResource.decode(r, version) for _ in range(r.compact_array(4))]
+            [DescribeConfigsResource.decode(r, version) for _ in range(r.compact_array(4))]
             if version >= 4
             else [DescribeConfigsResource.decode(r, version) for _ in range(r.array(4))],
-            include_synonyms=r.boolean(),
-            include_documentation=r.boolean() if version >= 3 else False,
+            r.boolean(),
+            r.boolean() if version >= 3 else False,
         )
         if version >= 4:
             r.skip_tags()

@@ -18,7 +18,7 @@ class DescribeConfigsSynonym(Message):
         "source",
     )
 
-    def __init__(self, *, name: str = "", value: str | None = "", source: int = 0) -> None:
+    def __init__(self, name: str = "", value: str | None = "", source: int = 0) -> None:
         self.name: str = name
         self.value: str | None = value
         self.source: int = source
@@ -26,9 +26,9 @@ class DescribeConfigsSynonym(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> DescribeConfigsSynonym:
         made = DescribeConfigsSynonym(
-            name=r.compact_string() if version >= 4 else r.string(),
-            value=r.compact_nullable_string() if version >= 4 else r.nullable_string(),
-            source=r.i8(),
+            r.compact_string() if version >= 4 else r.string(),
+            r.compact_nullable_string() if version >= 4 else r.nullable_string(),
+            r.i8(),
         )
         if version >= 4:
             r.skip_tags()
@@ -62,7 +62,6 @@ class DescribeConfigsResourceResult(Message):
 
     def __init__(
         self,
-        *,
         name: str = "",
         value: str | None = "",
         read_only: bool = False,
@@ -84,16 +83,16 @@ class DescribeConfigsResourceResult(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> DescribeConfigsResourceResult:
         made = DescribeConfigsResourceResult(
-            name=r.compact_string() if version >= 4 else r.string(),
-            value=r.compact_nullable_string() if version >= 4 else r.nullable_string(),
-            read_only=r.boolean(),
-            config_source=r.i8(),
-            is_sensitive=r.boolean(),
-            synonyms=[DescribeConfigsSynonym.decode(r, version) for _ in range(r.compact_array(4))]
+            r.compact_string() if version >= 4 else r.string(),
+            r.compact_nullable_string() if version >= 4 else r.nullable_string(),
+            r.boolean(),
+            r.i8(),
+            r.boolean(),
+            [DescribeConfigsSynonym.decode(r, version) for _ in range(r.compact_array(4))]
             if version >= 4
             else [DescribeConfigsSynonym.decode(r, version) for _ in range(r.array(4))],
-            config_type=r.i8() if version >= 3 else 0,
-            documentation=r.compact_nullable_string() if version >= 4 else r.nullable_string() if version >= 3 else "",
+            r.i8() if version >= 3 else 0,
+            r.compact_nullable_string() if version >= 4 else r.nullable_string() if version >= 3 else "",
         )
         if version >= 4:
             r.skip_tags()
@@ -140,7 +139,6 @@ class DescribeConfigsResult(Message):
 
     def __init__(
         self,
-        *,
         error_code: int = 0,
         error_message: str | None = "",
         resource_type: int = 0,
@@ -156,11 +154,11 @@ class DescribeConfigsResult(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> DescribeConfigsResult:
         made = DescribeConfigsResult(
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string() if version >= 4 else r.nullable_string(),
-            resource_type=r.i8(),
-            resource_name=r.compact_string() if version >= 4 else r.string(),
-            configs=[DescribeConfigsResourceResult.decode(r, version) for _ in range(r.compact_array(9))]
+            r.i16(),
+            r.compact_nullable_string() if version >= 4 else r.nullable_string(),
+            r.i8(),
+            r.compact_string() if version >= 4 else r.string(),
+            [DescribeConfigsResourceResult.decode(r, version) for _ in range(r.compact_array(9))]
             if version >= 4
             else [DescribeConfigsResourceResult.decode(r, version) for _ in range(r.array(9))],
         )
@@ -202,7 +200,7 @@ class DescribeConfigsResponse(Message):
         "results",
     )
 
-    def __init__(self, *, throttle_time_ms: int = 0, results: list[DescribeConfigsResult] = EMPTY) -> None:
+    def __init__(self, throttle_time_ms: int = 0, results: list[DescribeConfigsResult] = EMPTY) -> None:
         self.throttle_time_ms: int = throttle_time_ms
         self.results: list[DescribeConfigsResult] = [] if results is EMPTY else results
 
@@ -211,8 +209,8 @@ class DescribeConfigsResponse(Message):
         if version < 1 or version > 4:
             bad_version("DescribeConfigsResponse", version)
         made = DescribeConfigsResponse(
-            throttle_time_ms=r.i32(),
-            results=[DescribeConfigsResult.decode(r, version) for _ in range(r.compact_array(7))]
+            r.i32(),
+            [DescribeConfigsResult.decode(r, version) for _ in range(r.compact_array(7))]
             if version >= 4
             else [DescribeConfigsResult.decode(r, version) for _ in range(r.array(7))],
         )

@@ -17,15 +17,15 @@ class DescribeDelegationTokenOwner(Message):
         "principal_name",
     )
 
-    def __init__(self, *, principal_type: str = "", principal_name: str = "") -> None:
+    def __init__(self, principal_type: str = "", principal_name: str = "") -> None:
         self.principal_type: str = principal_type
         self.principal_name: str = principal_name
 
     @staticmethod
     def decode(r: Reader, version: int) -> DescribeDelegationTokenOwner:
         made = DescribeDelegationTokenOwner(
-            principal_type=r.compact_string() if version >= 2 else r.string(),
-            principal_name=r.compact_string() if version >= 2 else r.string(),
+            r.compact_string() if version >= 2 else r.string(),
+            r.compact_string() if version >= 2 else r.string(),
         )
         if version >= 2:
             r.skip_tags()
@@ -52,7 +52,7 @@ class DescribeDelegationTokenRequest(Message):
     FLEXIBLE_FROM: ClassVar[int] = 2
     FIELDS: ClassVar[tuple[str, ...]] = ("owners",)
 
-    def __init__(self, *, owners: list[DescribeDelegationTokenOwner] | None = EMPTY) -> None:
+    def __init__(self, owners: list[DescribeDelegationTokenOwner] | None = EMPTY) -> None:
         self.owners: list[DescribeDelegationTokenOwner] | None = [] if owners is EMPTY else owners
 
     @staticmethod
@@ -60,7 +60,7 @@ class DescribeDelegationTokenRequest(Message):
         if version < 1 or version > 3:
             bad_version("DescribeDelegationTokenRequest", version)
         made = DescribeDelegationTokenRequest(
-            owners=(
+            (
                 None
                 if (n := r.compact_nullable_array(3)) < 0
                 else [DescribeDelegationTokenOwner.decode(r, version) for _ in range(n)]

@@ -17,15 +17,15 @@ class DescribedDelegationTokenRenewer(Message):
         "principal_name",
     )
 
-    def __init__(self, *, principal_type: str = "", principal_name: str = "") -> None:
+    def __init__(self, principal_type: str = "", principal_name: str = "") -> None:
         self.principal_type: str = principal_type
         self.principal_name: str = principal_name
 
     @staticmethod
     def decode(r: Reader, version: int) -> DescribedDelegationTokenRenewer:
         made = DescribedDelegationTokenRenewer(
-            principal_type=r.compact_string() if version >= 2 else r.string(),
-            principal_name=r.compact_string() if version >= 2 else r.string(),
+            r.compact_string() if version >= 2 else r.string(),
+            r.compact_string() if version >= 2 else r.string(),
         )
         if version >= 2:
             r.skip_tags()
@@ -60,7 +60,6 @@ class DescribedDelegationToken(Message):
 
     def __init__(
         self,
-        *,
         principal_type: str = "",
         principal_name: str = "",
         token_requester_principal_type: str = "",
@@ -86,16 +85,16 @@ class DescribedDelegationToken(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> DescribedDelegationToken:
         made = DescribedDelegationToken(
-            principal_type=r.compact_string() if version >= 2 else r.string(),
-            principal_name=r.compact_string() if version >= 2 else r.string(),
-            token_requester_principal_type=r.compact_string() if version >= 3 else "",
-            token_requester_principal_name=r.compact_string() if version >= 3 else "",
-            issue_timestamp=r.i64(),
-            expiry_timestamp=r.i64(),
-            max_timestamp=r.i64(),
-            token_id=r.compact_string() if version >= 2 else r.string(),
-            hmac=r.compact_bytestring() if version >= 2 else r.bytestring(),
-            renewers=[DescribedDelegationTokenRenewer.decode(r, version) for _ in range(r.compact_array(3))]
+            r.compact_string() if version >= 2 else r.string(),
+            r.compact_string() if version >= 2 else r.string(),
+            r.compact_string() if version >= 3 else "",
+            r.compact_string() if version >= 3 else "",
+            r.i64(),
+            r.i64(),
+            r.i64(),
+            r.compact_string() if version >= 2 else r.string(),
+            r.compact_bytestring() if version >= 2 else r.bytestring(),
+            [DescribedDelegationTokenRenewer.decode(r, version) for _ in range(r.compact_array(3))]
             if version >= 2
             else [DescribedDelegationTokenRenewer.decode(r, version) for _ in range(r.array(3))],
         )
@@ -152,7 +151,7 @@ class DescribeDelegationTokenResponse(Message):
     )
 
     def __init__(
-        self, *, error_code: int = 0, tokens: list[DescribedDelegationToken] = EMPTY, throttle_time_ms: int = 0
+        self, error_code: int = 0, tokens: list[DescribedDelegationToken] = EMPTY, throttle_time_ms: int = 0
     ) -> None:
         self.error_code: int = error_code
         self.tokens: list[DescribedDelegationToken] = [] if tokens is EMPTY else tokens
@@ -163,11 +162,11 @@ class DescribeDelegationTokenResponse(Message):
         if version < 1 or version > 3:
             bad_version("DescribeDelegationTokenResponse", version)
         made = DescribeDelegationTokenResponse(
-            error_code=r.i16(),
-            tokens=[DescribedDelegationToken.decode(r, version) for _ in range(r.compact_array(30))]
+            r.i16(),
+            [DescribedDelegationToken.decode(r, version) for _ in range(r.compact_array(30))]
             if version >= 2
             else [DescribedDelegationToken.decode(r, version) for _ in range(r.array(30))],
-            throttle_time_ms=r.i32(),
+            r.i32(),
         )
         if version >= 2:
             r.skip_tags()

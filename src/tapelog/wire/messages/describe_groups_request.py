@@ -22,7 +22,7 @@ class DescribeGroupsRequest(Message):
         "include_authorized_operations",
     )
 
-    def __init__(self, *, groups: list[str] = EMPTY, include_authorized_operations: bool = False) -> None:
+    def __init__(self, groups: list[str] = EMPTY, include_authorized_operations: bool = False) -> None:
         self.groups: list[str] = [] if groups is EMPTY else groups
         self.include_authorized_operations: bool = include_authorized_operations
 
@@ -31,10 +31,10 @@ class DescribeGroupsRequest(Message):
         if version < 0 or version > 6:
             bad_version("DescribeGroupsRequest", version)
         made = DescribeGroupsRequest(
-            groups=[r.compact_string() for _ in range(r.compact_array(1))]
+            [r.compact_string() for _ in range(r.compact_array(1))]
             if version >= 5
             else [r.string() for _ in range(r.array(1))],
-            include_authorized_operations=r.boolean() if version >= 3 else False,
+            r.boolean() if version >= 3 else False,
         )
         if version >= 5:
             r.skip_tags()

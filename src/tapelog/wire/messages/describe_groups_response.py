@@ -23,7 +23,6 @@ class DescribedGroupMember(Message):
 
     def __init__(
         self,
-        *,
         member_id: str = "",
         group_instance_id: str | None = None,
         client_id: str = "",
@@ -41,16 +40,12 @@ class DescribedGroupMember(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> DescribedGroupMember:
         made = DescribedGroupMember(
-            member_id=r.compact_string() if version >= 5 else r.string(),
-            group_instance_id=r.compact_nullable_string()
-            if version >= 5
-            else r.nullable_string()
-            if version >= 4
-            else None,
-            client_id=r.compact_string() if version >= 5 else r.string(),
-            client_host=r.compact_string() if version >= 5 else r.string(),
-            member_metadata=r.compact_bytestring() if version >= 5 else r.bytestring(),
-            member_assignment=r.compact_bytestring() if version >= 5 else r.bytestring(),
+            r.compact_string() if version >= 5 else r.string(),
+            r.compact_nullable_string() if version >= 5 else r.nullable_string() if version >= 4 else None,
+            r.compact_string() if version >= 5 else r.string(),
+            r.compact_string() if version >= 5 else r.string(),
+            r.compact_bytestring() if version >= 5 else r.bytestring(),
+            r.compact_bytestring() if version >= 5 else r.bytestring(),
         )
         if version >= 5:
             r.skip_tags()
@@ -95,7 +90,6 @@ class DescribedGroup(Message):
 
     def __init__(
         self,
-        *,
         error_code: int = 0,
         error_message: str | None = None,
         group_id: str = "",
@@ -117,16 +111,16 @@ class DescribedGroup(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> DescribedGroup:
         made = DescribedGroup(
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string() if version >= 6 else None,
-            group_id=r.compact_string() if version >= 5 else r.string(),
-            group_state=r.compact_string() if version >= 5 else r.string(),
-            protocol_type=r.compact_string() if version >= 5 else r.string(),
-            protocol_data=r.compact_string() if version >= 5 else r.string(),
-            members=[DescribedGroupMember.decode(r, version) for _ in range(r.compact_array(7))]
+            r.i16(),
+            r.compact_nullable_string() if version >= 6 else None,
+            r.compact_string() if version >= 5 else r.string(),
+            r.compact_string() if version >= 5 else r.string(),
+            r.compact_string() if version >= 5 else r.string(),
+            r.compact_string() if version >= 5 else r.string(),
+            [DescribedGroupMember.decode(r, version) for _ in range(r.compact_array(7))]
             if version >= 5
             else [DescribedGroupMember.decode(r, version) for _ in range(r.array(7))],
-            authorized_operations=r.i32() if version >= 3 else -2147483648,
+            r.i32() if version >= 3 else -2147483648,
         )
         if version >= 5:
             r.skip_tags()
@@ -177,7 +171,7 @@ class DescribeGroupsResponse(Message):
         "groups",
     )
 
-    def __init__(self, *, throttle_time_ms: int = 0, groups: list[DescribedGroup] = EMPTY) -> None:
+    def __init__(self, throttle_time_ms: int = 0, groups: list[DescribedGroup] = EMPTY) -> None:
         self.throttle_time_ms: int = throttle_time_ms
         self.groups: list[DescribedGroup] = [] if groups is EMPTY else groups
 
@@ -186,8 +180,8 @@ class DescribeGroupsResponse(Message):
         if version < 0 or version > 6:
             bad_version("DescribeGroupsResponse", version)
         made = DescribeGroupsResponse(
-            throttle_time_ms=r.i32() if version >= 1 else 0,
-            groups=[DescribedGroup.decode(r, version) for _ in range(r.compact_array(12))]
+            r.i32() if version >= 1 else 0,
+            [DescribedGroup.decode(r, version) for _ in range(r.compact_array(12))]
             if version >= 5
             else [DescribedGroup.decode(r, version) for _ in range(r.array(12))],
         )

@@ -17,15 +17,15 @@ class DescribableLogDirTopic(Message):
         "partitions",
     )
 
-    def __init__(self, *, topic: str = "", partitions: list[int] = EMPTY) -> None:
+    def __init__(self, topic: str = "", partitions: list[int] = EMPTY) -> None:
         self.topic: str = topic
         self.partitions: list[int] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> DescribableLogDirTopic:
         made = DescribableLogDirTopic(
-            topic=r.compact_string() if version >= 2 else r.string(),
-            partitions=r.i32_items(r.compact_array(4)) if version >= 2 else r.i32_items(r.array(4)),
+            r.compact_string() if version >= 2 else r.string(),
+            r.i32_items(r.compact_array(4)) if version >= 2 else r.i32_items(r.array(4)),
         )
         if version >= 2:
             r.skip_tags()
@@ -54,7 +54,7 @@ class DescribeLogDirsRequest(Message):
     FLEXIBLE_FROM: ClassVar[int] = 2
     FIELDS: ClassVar[tuple[str, ...]] = ("topics",)
 
-    def __init__(self, *, topics: list[DescribableLogDirTopic] | None = EMPTY) -> None:
+    def __init__(self, topics: list[DescribableLogDirTopic] | None = EMPTY) -> None:
         self.topics: list[DescribableLogDirTopic] | None = [] if topics is EMPTY else topics
 
     @staticmethod
@@ -62,7 +62,7 @@ class DescribeLogDirsRequest(Message):
         if version < 1 or version > 5:
             bad_version("DescribeLogDirsRequest", version)
         made = DescribeLogDirsRequest(
-            topics=(
+            (
                 None
                 if (n := r.compact_nullable_array(3)) < 0
                 else [DescribableLogDirTopic.decode(r, version) for _ in range(n)]

@@ -20,7 +20,7 @@ class DescribeLogDirsPartition(Message):
     )
 
     def __init__(
-        self, *, partition_index: int = 0, partition_size: int = 0, offset_lag: int = 0, is_future_key: bool = False
+        self, partition_index: int = 0, partition_size: int = 0, offset_lag: int = 0, is_future_key: bool = False
     ) -> None:
         self.partition_index: int = partition_index
         self.partition_size: int = partition_size
@@ -30,10 +30,10 @@ class DescribeLogDirsPartition(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> DescribeLogDirsPartition:
         made = DescribeLogDirsPartition(
-            partition_index=r.i32(),
-            partition_size=r.i64(),
-            offset_lag=r.i64(),
-            is_future_key=r.boolean(),
+            r.i32(),
+            r.i64(),
+            r.i64(),
+            r.boolean(),
         )
         if version >= 2:
             r.skip_tags()
@@ -56,15 +56,15 @@ class DescribeLogDirsTopic(Message):
         "partitions",
     )
 
-    def __init__(self, *, name: str = "", partitions: list[DescribeLogDirsPartition] = EMPTY) -> None:
+    def __init__(self, name: str = "", partitions: list[DescribeLogDirsPartition] = EMPTY) -> None:
         self.name: str = name
         self.partitions: list[DescribeLogDirsPartition] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> DescribeLogDirsTopic:
         made = DescribeLogDirsTopic(
-            name=r.compact_string() if version >= 2 else r.string(),
-            partitions=[DescribeLogDirsPartition.decode(r, version) for _ in range(r.compact_array(21))]
+            r.compact_string() if version >= 2 else r.string(),
+            [DescribeLogDirsPartition.decode(r, version) for _ in range(r.compact_array(21))]
             if version >= 2
             else [DescribeLogDirsPartition.decode(r, version) for _ in range(r.array(21))],
         )
@@ -101,7 +101,6 @@ class DescribeLogDirsResult(Message):
 
     def __init__(
         self,
-        *,
         error_code: int = 0,
         log_dir: str = "",
         topics: list[DescribeLogDirsTopic] = EMPTY,
@@ -119,14 +118,14 @@ class DescribeLogDirsResult(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> DescribeLogDirsResult:
         made = DescribeLogDirsResult(
-            error_code=r.i16(),
-            log_dir=r.compact_string() if version >= 2 else r.string(),
-            topics=[DescribeLogDirsTopic.decode(r, version) for _ in range(r.compact_array(3))]
+            r.i16(),
+            r.compact_string() if version >= 2 else r.string(),
+            [DescribeLogDirsTopic.decode(r, version) for _ in range(r.compact_array(3))]
             if version >= 2
             else [DescribeLogDirsTopic.decode(r, version) for _ in range(r.array(3))],
-            total_bytes=r.i64() if version >= 4 else -1,
-            usable_bytes=r.i64() if version >= 4 else -1,
-            is_cordoned=r.boolean() if version >= 5 else False,
+            r.i64() if version >= 4 else -1,
+            r.i64() if version >= 4 else -1,
+            r.boolean() if version >= 5 else False,
         )
         if version >= 2:
             r.skip_tags()
@@ -168,7 +167,7 @@ class DescribeLogDirsResponse(Message):
     )
 
     def __init__(
-        self, *, throttle_time_ms: int = 0, error_code: int = 0, results: list[DescribeLogDirsResult] = EMPTY
+        self, throttle_time_ms: int = 0, error_code: int = 0, results: list[DescribeLogDirsResult] = EMPTY
     ) -> None:
         self.throttle_time_ms: int = throttle_time_ms
         self.error_code: int = error_code
@@ -179,9 +178,9 @@ class DescribeLogDirsResponse(Message):
         if version < 1 or version > 5:
             bad_version("DescribeLogDirsResponse", version)
         made = DescribeLogDirsResponse(
-            throttle_time_ms=r.i32(),
-            error_code=r.i16() if version >= 3 else 0,
-            results=[DescribeLogDirsResult.decode(r, version) for _ in range(r.compact_array(5))]
+            r.i32(),
+            r.i16() if version >= 3 else 0,
+            [DescribeLogDirsResult.decode(r, version) for _ in range(r.compact_array(5))]
             if version >= 2
             else [DescribeLogDirsResult.decode(r, version) for _ in range(r.array(5))],
         )

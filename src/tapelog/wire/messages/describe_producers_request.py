@@ -17,15 +17,15 @@ class TopicRequest(Message):
         "partition_indexes",
     )
 
-    def __init__(self, *, name: str = "", partition_indexes: list[int] = EMPTY) -> None:
+    def __init__(self, name: str = "", partition_indexes: list[int] = EMPTY) -> None:
         self.name: str = name
         self.partition_indexes: list[int] = [] if partition_indexes is EMPTY else partition_indexes
 
     @staticmethod
     def decode(r: Reader, version: int) -> TopicRequest:
         made = TopicRequest(
-            name=r.compact_string(),
-            partition_indexes=r.i32_items(r.compact_array(4)),
+            r.compact_string(),
+            r.i32_items(r.compact_array(4)),
         )
         r.skip_tags()
         return made
@@ -47,7 +47,7 @@ class DescribeProducersRequest(Message):
     FLEXIBLE_FROM: ClassVar[int] = 0
     FIELDS: ClassVar[tuple[str, ...]] = ("topics",)
 
-    def __init__(self, *, topics: list[TopicRequest] = EMPTY) -> None:
+    def __init__(self, topics: list[TopicRequest] = EMPTY) -> None:
         self.topics: list[TopicRequest] = [] if topics is EMPTY else topics
 
     @staticmethod
@@ -55,7 +55,7 @@ class DescribeProducersRequest(Message):
         if version != 0:
             bad_version("DescribeProducersRequest", version)
         made = DescribeProducersRequest(
-            topics=[TopicRequest.decode(r, version) for _ in range(r.compact_array(3))],
+            [TopicRequest.decode(r, version) for _ in range(r.compact_array(3))],
         )
         r.skip_tags()
         return made

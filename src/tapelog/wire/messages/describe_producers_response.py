@@ -23,7 +23,6 @@ class ProducerState(Message):
 
     def __init__(
         self,
-        *,
         producer_id: int = 0,
         producer_epoch: int = 0,
         last_sequence: int = -1,
@@ -41,12 +40,12 @@ class ProducerState(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> ProducerState:
         made = ProducerState(
-            producer_id=r.i64(),
-            producer_epoch=r.i32(),
-            last_sequence=r.i32(),
-            last_timestamp=r.i64(),
-            coordinator_epoch=r.i32(),
-            current_txn_start_offset=r.i64(),
+            r.i64(),
+            r.i32(),
+            r.i32(),
+            r.i64(),
+            r.i32(),
+            r.i64(),
         )
         r.skip_tags()
         return made
@@ -73,7 +72,6 @@ class PartitionResponse(Message):
 
     def __init__(
         self,
-        *,
         partition_index: int = 0,
         error_code: int = 0,
         error_message: str | None = None,
@@ -87,10 +85,10 @@ class PartitionResponse(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> PartitionResponse:
         made = PartitionResponse(
-            partition_index=r.i32(),
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string(),
-            active_producers=[ProducerState.decode(r, version) for _ in range(r.compact_array(37))],
+            r.i32(),
+            r.i16(),
+            r.compact_nullable_string(),
+            [ProducerState.decode(r, version) for _ in range(r.compact_array(37))],
         )
         r.skip_tags()
         return made
@@ -113,15 +111,15 @@ class TopicResponse(Message):
         "partitions",
     )
 
-    def __init__(self, *, name: str = "", partitions: list[PartitionResponse] = EMPTY) -> None:
+    def __init__(self, name: str = "", partitions: list[PartitionResponse] = EMPTY) -> None:
         self.name: str = name
         self.partitions: list[PartitionResponse] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> TopicResponse:
         made = TopicResponse(
-            name=r.compact_string(),
-            partitions=[PartitionResponse.decode(r, version) for _ in range(r.compact_array(9))],
+            r.compact_string(),
+            [PartitionResponse.decode(r, version) for _ in range(r.compact_array(9))],
         )
         r.skip_tags()
         return made
@@ -147,7 +145,7 @@ class DescribeProducersResponse(Message):
         "topics",
     )
 
-    def __init__(self, *, throttle_time_ms: int = 0, topics: list[TopicResponse] = EMPTY) -> None:
+    def __init__(self, throttle_time_ms: int = 0, topics: list[TopicResponse] = EMPTY) -> None:
         self.throttle_time_ms: int = throttle_time_ms
         self.topics: list[TopicResponse] = [] if topics is EMPTY else topics
 
@@ -156,8 +154,8 @@ class DescribeProducersResponse(Message):
         if version != 0:
             bad_version("DescribeProducersResponse", version)
         made = DescribeProducersResponse(
-            throttle_time_ms=r.i32(),
-            topics=[TopicResponse.decode(r, version) for _ in range(r.compact_array(3))],
+            r.i32(),
+            [TopicResponse.decode(r, version) for _ in range(r.compact_array(3))],
         )
         r.skip_tags()
         return made

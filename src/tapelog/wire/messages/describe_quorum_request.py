@@ -14,13 +14,13 @@ class PartitionData(Message):
 
     FIELDS: ClassVar[tuple[str, ...]] = ("partition_index",)
 
-    def __init__(self, *, partition_index: int = 0) -> None:
+    def __init__(self, partition_index: int = 0) -> None:
         self.partition_index: int = partition_index
 
     @staticmethod
     def decode(r: Reader, version: int) -> PartitionData:
         made = PartitionData(
-            partition_index=r.i32(),
+            r.i32(),
         )
         r.skip_tags()
         return made
@@ -38,15 +38,15 @@ class TopicData(Message):
         "partitions",
     )
 
-    def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = EMPTY) -> None:
+    def __init__(self, topic_name: str = "", partitions: list[PartitionData] = EMPTY) -> None:
         self.topic_name: str = topic_name
         self.partitions: list[PartitionData] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> TopicData:
         made = TopicData(
-            topic_name=r.compact_string(),
-            partitions=[PartitionData.decode(r, version) for _ in range(r.compact_array(5))],
+            r.compact_string(),
+            [PartitionData.decode(r, version) for _ in range(r.compact_array(5))],
         )
         r.skip_tags()
         return made
@@ -69,7 +69,7 @@ class DescribeQuorumRequest(Message):
     FLEXIBLE_FROM: ClassVar[int] = 0
     FIELDS: ClassVar[tuple[str, ...]] = ("topics",)
 
-    def __init__(self, *, topics: list[TopicData] = EMPTY) -> None:
+    def __init__(self, topics: list[TopicData] = EMPTY) -> None:
         self.topics: list[TopicData] = [] if topics is EMPTY else topics
 
     @staticmethod
@@ -77,7 +77,7 @@ class DescribeQuorumRequest(Message):
         if version < 0 or version > 2:
             bad_version("DescribeQuorumRequest", version)
         made = DescribeQuorumRequest(
-            topics=[TopicData.decode(r, version) for _ in range(r.compact_array(3))],
+            [TopicData.decode(r, version) for _ in range(r.compact_array(3))],
         )
         r.skip_tags()
         return made

@@ -23,7 +23,6 @@ class ReplicaState(Message):
 
     def __init__(
         self,
-        *,
         replica_id: int = 0,
         replica_directory_id: bytes = ZERO_UUID,
         log_end_offset: int = 0,
@@ -39,11 +38,11 @@ class ReplicaState(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> ReplicaState:
         made = ReplicaState(
-            replica_id=r.i32(),
-            replica_directory_id=r.uuid() if version >= 2 else ZERO_UUID,
-            log_end_offset=r.i64(),
-            last_fetch_timestamp=r.i64() if version >= 1 else -1,
-            last_caught_up_timestamp=r.i64() if version >= 1 else -1,
+            r.i32(),
+            r.uuid() if version >= 2 else ZERO_UUID,
+            r.i64(),
+            r.i64() if version >= 1 else -1,
+            r.i64() if version >= 1 else -1,
         )
         r.skip_tags()
         return made
@@ -78,7 +77,6 @@ class PartitionData(Message):
 
     def __init__(
         self,
-        *,
         partition_index: int = 0,
         error_code: int = 0,
         error_message: str | None = "",
@@ -100,14 +98,14 @@ class PartitionData(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> PartitionData:
         made = PartitionData(
-            partition_index=r.i32(),
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string() if version >= 2 else "",
-            leader_id=r.i32(),
-            leader_epoch=r.i32(),
-            high_watermark=r.i64(),
-            current_voters=[ReplicaState.decode(r, version) for _ in range(r.compact_array(13))],
-            observers=[ReplicaState.decode(r, version) for _ in range(r.compact_array(13))],
+            r.i32(),
+            r.i16(),
+            r.compact_nullable_string() if version >= 2 else "",
+            r.i32(),
+            r.i32(),
+            r.i64(),
+            [ReplicaState.decode(r, version) for _ in range(r.compact_array(13))],
+            [ReplicaState.decode(r, version) for _ in range(r.compact_array(13))],
         )
         r.skip_tags()
         return made
@@ -137,15 +135,15 @@ class TopicData(Message):
         "partitions",
     )
 
-    def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = EMPTY) -> None:
+    def __init__(self, topic_name: str = "", partitions: list[PartitionData] = EMPTY) -> None:
         self.topic_name: str = topic_name
         self.partitions: list[PartitionData] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> TopicData:
         made = TopicData(
-            topic_name=r.compact_string(),
-            partitions=[PartitionData.decode(r, version) for _ in range(r.compact_array(25))],
+            r.compact_string(),
+            [PartitionData.decode(r, version) for _ in range(r.compact_array(25))],
         )
         r.skip_tags()
         return made
@@ -167,7 +165,7 @@ class Listener(Message):
         "port",
     )
 
-    def __init__(self, *, name: str = "", host: str = "", port: int = 0) -> None:
+    def __init__(self, name: str = "", host: str = "", port: int = 0) -> None:
         self.name: str = name
         self.host: str = host
         self.port: int = port
@@ -175,9 +173,9 @@ class Listener(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> Listener:
         made = Listener(
-            name=r.compact_string(),
-            host=r.compact_string(),
-            port=r.u16(),
+            r.compact_string(),
+            r.compact_string(),
+            r.u16(),
         )
         r.skip_tags()
         return made
@@ -197,15 +195,15 @@ class Node(Message):
         "listeners",
     )
 
-    def __init__(self, *, node_id: int = 0, listeners: list[Listener] = EMPTY) -> None:
+    def __init__(self, node_id: int = 0, listeners: list[Listener] = EMPTY) -> None:
         self.node_id: int = node_id
         self.listeners: list[Listener] = [] if listeners is EMPTY else listeners
 
     @staticmethod
     def decode(r: Reader, version: int) -> Node:
         made = Node(
-            node_id=r.i32(),
-            listeners=[Listener.decode(r, version) for _ in range(r.compact_array(5))],
+            r.i32(),
+            [Listener.decode(r, version) for _ in range(r.compact_array(5))],
         )
         r.skip_tags()
         return made
@@ -235,7 +233,6 @@ class DescribeQuorumResponse(Message):
 
     def __init__(
         self,
-        *,
         error_code: int = 0,
         error_message: str | None = "",
         topics: list[TopicData] = EMPTY,
@@ -251,10 +248,10 @@ class DescribeQuorumResponse(Message):
         if version < 0 or version > 2:
             bad_version("DescribeQuorumResponse", version)
         made = DescribeQuorumResponse(
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string() if version >= 2 else "",
-            topics=[TopicData.decode(r, version) for _ in range(r.compact_array(3))],
-            nodes=[Node.decode(r, version) for _ in range(r.compact_array(6))] if version >= 2 else [],
+            r.i16(),
+            r.compact_nullable_string() if version >= 2 else "",
+            [TopicData.decode(r, version) for _ in range(r.compact_array(3))],
+            [Node.decode(r, version) for _ in range(r.compact_array(6))] if version >= 2 else [],
         )
         r.skip_tags()
         return made

@@ -17,15 +17,15 @@ class DescribeShareGroupOffsetsRequestTopic(Message):
         "partitions",
     )
 
-    def __init__(self, *, topic_name: str = "", partitions: list[int] = EMPTY) -> None:
+    def __init__(self, topic_name: str = "", partitions: list[int] = EMPTY) -> None:
         self.topic_name: str = topic_name
         self.partitions: list[int] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> DescribeShareGroupOffsetsRequestTopic:
         made = DescribeShareGroupOffsetsRequestTopic(
-            topic_name=r.compact_string(),
-            partitions=r.i32_items(r.compact_array(4)),
+            r.compact_string(),
+            r.i32_items(r.compact_array(4)),
         )
         r.skip_tags()
         return made
@@ -45,17 +45,15 @@ class DescribeShareGroupOffsetsRequestGroup(Message):
         "topics",
     )
 
-    def __init__(
-        self, *, group_id: str = "", topics: list[DescribeShareGroupOffsetsRequestTopic] | None = EMPTY
-    ) -> None:
+    def __init__(self, group_id: str = "", topics: list[DescribeShareGroupOffsetsRequestTopic] | None = EMPTY) -> None:
         self.group_id: str = group_id
         self.topics: list[DescribeShareGroupOffsetsRequestTopic] | None = [] if topics is EMPTY else topics
 
     @staticmethod
     def decode(r: Reader, version: int) -> DescribeShareGroupOffsetsRequestGroup:
         made = DescribeShareGroupOffsetsRequestGroup(
-            group_id=r.compact_string(),
-            topics=None
+            r.compact_string(),
+            None
             if (n := r.compact_nullable_array(3)) < 0
             else [DescribeShareGroupOffsetsRequestTopic.decode(r, version) for _ in range(n)],
         )
@@ -83,7 +81,7 @@ class DescribeShareGroupOffsetsRequest(Message):
     FLEXIBLE_FROM: ClassVar[int] = 0
     FIELDS: ClassVar[tuple[str, ...]] = ("groups",)
 
-    def __init__(self, *, groups: list[DescribeShareGroupOffsetsRequestGroup] = EMPTY) -> None:
+    def __init__(self, groups: list[DescribeShareGroupOffsetsRequestGroup] = EMPTY) -> None:
         self.groups: list[DescribeShareGroupOffsetsRequestGroup] = [] if groups is EMPTY else groups
 
     @staticmethod
@@ -91,7 +89,7 @@ class DescribeShareGroupOffsetsRequest(Message):
         if version < 0 or version > 1:
             bad_version("DescribeShareGroupOffsetsRequest", version)
         made = DescribeShareGroupOffsetsRequest(
-            groups=[DescribeShareGroupOffsetsRequestGroup.decode(r, version) for _ in range(r.compact_array(3))],
+            [DescribeShareGroupOffsetsRequestGroup.decode(r, version) for _ in range(r.compact_array(3))],
         )
         r.skip_tags()
         return made

@@ -24,7 +24,6 @@ class DescribeShareGroupOffsetsResponsePartition(Message):
 
     def __init__(
         self,
-        *,
         partition_index: int = 0,
         start_offset: int = 0,
         leader_epoch: int = 0,
@@ -42,12 +41,12 @@ class DescribeShareGroupOffsetsResponsePartition(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> DescribeShareGroupOffsetsResponsePartition:
         made = DescribeShareGroupOffsetsResponsePartition(
-            partition_index=r.i32(),
-            start_offset=r.i64(),
-            leader_epoch=r.i32(),
-            lag=r.i64() if version >= 1 else -1,
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string(),
+            r.i32(),
+            r.i64(),
+            r.i32(),
+            r.i64() if version >= 1 else -1,
+            r.i16(),
+            r.compact_nullable_string(),
         )
         r.skip_tags()
         return made
@@ -74,7 +73,6 @@ class DescribeShareGroupOffsetsResponseTopic(Message):
 
     def __init__(
         self,
-        *,
         topic_name: str = "",
         topic_id: bytes = ZERO_UUID,
         partitions: list[DescribeShareGroupOffsetsResponsePartition] = EMPTY,
@@ -86,11 +84,9 @@ class DescribeShareGroupOffsetsResponseTopic(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> DescribeShareGroupOffsetsResponseTopic:
         made = DescribeShareGroupOffsetsResponseTopic(
-            topic_name=r.compact_string(),
-            topic_id=r.uuid(),
-            partitions=[
-                DescribeShareGroupOffsetsResponsePartition.decode(r, version) for _ in range(r.compact_array(20))
-            ],
+            r.compact_string(),
+            r.uuid(),
+            [DescribeShareGroupOffsetsResponsePartition.decode(r, version) for _ in range(r.compact_array(20))],
         )
         r.skip_tags()
         return made
@@ -116,7 +112,6 @@ class DescribeShareGroupOffsetsResponseGroup(Message):
 
     def __init__(
         self,
-        *,
         group_id: str = "",
         topics: list[DescribeShareGroupOffsetsResponseTopic] = EMPTY,
         error_code: int = 0,
@@ -130,10 +125,10 @@ class DescribeShareGroupOffsetsResponseGroup(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> DescribeShareGroupOffsetsResponseGroup:
         made = DescribeShareGroupOffsetsResponseGroup(
-            group_id=r.compact_string(),
-            topics=[DescribeShareGroupOffsetsResponseTopic.decode(r, version) for _ in range(r.compact_array(19))],
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string(),
+            r.compact_string(),
+            [DescribeShareGroupOffsetsResponseTopic.decode(r, version) for _ in range(r.compact_array(19))],
+            r.i16(),
+            r.compact_nullable_string(),
         )
         r.skip_tags()
         return made
@@ -161,9 +156,7 @@ class DescribeShareGroupOffsetsResponse(Message):
         "groups",
     )
 
-    def __init__(
-        self, *, throttle_time_ms: int = 0, groups: list[DescribeShareGroupOffsetsResponseGroup] = EMPTY
-    ) -> None:
+    def __init__(self, throttle_time_ms: int = 0, groups: list[DescribeShareGroupOffsetsResponseGroup] = EMPTY) -> None:
         self.throttle_time_ms: int = throttle_time_ms
         self.groups: list[DescribeShareGroupOffsetsResponseGroup] = [] if groups is EMPTY else groups
 
@@ -172,8 +165,8 @@ class DescribeShareGroupOffsetsResponse(Message):
         if version < 0 or version > 1:
             bad_version("DescribeShareGroupOffsetsResponse", version)
         made = DescribeShareGroupOffsetsResponse(
-            throttle_time_ms=r.i32(),
-            groups=[DescribeShareGroupOffsetsResponseGroup.decode(r, version) for _ in range(r.compact_array(6))],
+            r.i32(),
+            [DescribeShareGroupOffsetsResponseGroup.decode(r, version) for _ in range(r.compact_array(6))],
         )
         r.skip_tags()
         return made

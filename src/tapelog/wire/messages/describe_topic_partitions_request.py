@@ -14,13 +14,13 @@ class TopicRequest(Message):
 
     FIELDS: ClassVar[tuple[str, ...]] = ("name",)
 
-    def __init__(self, *, name: str = "") -> None:
+    def __init__(self, name: str = "") -> None:
         self.name: str = name
 
     @staticmethod
     def decode(r: Reader, version: int) -> TopicRequest:
         made = TopicRequest(
-            name=r.compact_string(),
+            r.compact_string(),
         )
         r.skip_tags()
         return made
@@ -38,15 +38,15 @@ class Cursor(Message):
         "partition_index",
     )
 
-    def __init__(self, *, topic_name: str = "", partition_index: int = 0) -> None:
+    def __init__(self, topic_name: str = "", partition_index: int = 0) -> None:
         self.topic_name: str = topic_name
         self.partition_index: int = partition_index
 
     @staticmethod
     def decode(r: Reader, version: int) -> Cursor:
         made = Cursor(
-            topic_name=r.compact_string(),
-            partition_index=r.i32(),
+            r.compact_string(),
+            r.i32(),
         )
         r.skip_tags()
         return made
@@ -72,7 +72,7 @@ class DescribeTopicPartitionsRequest(Message):
     )
 
     def __init__(
-        self, *, topics: list[TopicRequest] = EMPTY, response_partition_limit: int = 2000, cursor: Cursor | None = None
+        self, topics: list[TopicRequest] = EMPTY, response_partition_limit: int = 2000, cursor: Cursor | None = None
     ) -> None:
         self.topics: list[TopicRequest] = [] if topics is EMPTY else topics
         self.response_partition_limit: int = response_partition_limit
@@ -83,9 +83,9 @@ class DescribeTopicPartitionsRequest(Message):
         if version != 0:
             bad_version("DescribeTopicPartitionsRequest", version)
         made = DescribeTopicPartitionsRequest(
-            topics=[TopicRequest.decode(r, version) for _ in range(r.compact_array(2))],
-            response_partition_limit=r.i32(),
-            cursor=Cursor.decode(r, version) if r.present() else None,
+            [TopicRequest.decode(r, version) for _ in range(r.compact_array(2))],
+            r.i32(),
+            Cursor.decode(r, version) if r.present() else None,
         )
         r.skip_tags()
         return made

@@ -27,7 +27,6 @@ class DescribeTopicPartitionsResponsePartition(Message):
 
     def __init__(
         self,
-        *,
         error_code: int = 0,
         partition_index: int = 0,
         leader_id: int = 0,
@@ -51,15 +50,15 @@ class DescribeTopicPartitionsResponsePartition(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> DescribeTopicPartitionsResponsePartition:
         made = DescribeTopicPartitionsResponsePartition(
-            error_code=r.i16(),
-            partition_index=r.i32(),
-            leader_id=r.i32(),
-            leader_epoch=r.i32(),
-            replica_nodes=r.i32_items(r.compact_array(4)),
-            isr_nodes=r.i32_items(r.compact_array(4)),
-            eligible_leader_replicas=None if (n := r.compact_nullable_array(4)) < 0 else r.i32_items(n),
-            last_known_elr=None if (n := r.compact_nullable_array(4)) < 0 else r.i32_items(n),
-            offline_replicas=r.i32_items(r.compact_array(4)),
+            r.i16(),
+            r.i32(),
+            r.i32(),
+            r.i32(),
+            r.i32_items(r.compact_array(4)),
+            r.i32_items(r.compact_array(4)),
+            None if (n := r.compact_nullable_array(4)) < 0 else r.i32_items(n),
+            None if (n := r.compact_nullable_array(4)) < 0 else r.i32_items(n),
+            r.i32_items(r.compact_array(4)),
         )
         r.skip_tags()
         return made
@@ -102,7 +101,6 @@ class DescribeTopicPartitionsResponseTopic(Message):
 
     def __init__(
         self,
-        *,
         error_code: int = 0,
         name: str | None = "",
         topic_id: bytes = ZERO_UUID,
@@ -120,14 +118,12 @@ class DescribeTopicPartitionsResponseTopic(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> DescribeTopicPartitionsResponseTopic:
         made = DescribeTopicPartitionsResponseTopic(
-            error_code=r.i16(),
-            name=r.compact_nullable_string(),
-            topic_id=r.uuid(),
-            is_internal=r.boolean(),
-            partitions=[
-                DescribeTopicPartitionsResponsePartition.decode(r, version) for _ in range(r.compact_array(20))
-            ],
-            topic_authorized_operations=r.i32(),
+            r.i16(),
+            r.compact_nullable_string(),
+            r.uuid(),
+            r.boolean(),
+            [DescribeTopicPartitionsResponsePartition.decode(r, version) for _ in range(r.compact_array(20))],
+            r.i32(),
         )
         r.skip_tags()
         return made
@@ -152,15 +148,15 @@ class Cursor(Message):
         "partition_index",
     )
 
-    def __init__(self, *, topic_name: str = "", partition_index: int = 0) -> None:
+    def __init__(self, topic_name: str = "", partition_index: int = 0) -> None:
         self.topic_name: str = topic_name
         self.partition_index: int = partition_index
 
     @staticmethod
     def decode(r: Reader, version: int) -> Cursor:
         made = Cursor(
-            topic_name=r.compact_string(),
-            partition_index=r.i32(),
+            r.compact_string(),
+            r.i32(),
         )
         r.skip_tags()
         return made
@@ -187,7 +183,6 @@ class DescribeTopicPartitionsResponse(Message):
 
     def __init__(
         self,
-        *,
         throttle_time_ms: int = 0,
         topics: list[DescribeTopicPartitionsResponseTopic] = EMPTY,
         next_cursor: Cursor | None = None,
@@ -201,9 +196,9 @@ class DescribeTopicPartitionsResponse(Message):
         if version != 0:
             bad_version("DescribeTopicPartitionsResponse", version)
         made = DescribeTopicPartitionsResponse(
-            throttle_time_ms=r.i32(),
-            topics=[DescribeTopicPartitionsResponseTopic.decode(r, version) for _ in range(r.compact_array(26))],
-            next_cursor=Cursor.decode(r, version) if r.present() else None,
+            r.i32(),
+            [DescribeTopicPartitionsResponseTopic.decode(r, version) for _ in range(r.compact_array(26))],
+            Cursor.decode(r, version) if r.present() else None,
         )
         r.skip_tags()
         return made

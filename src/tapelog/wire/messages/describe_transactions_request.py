@@ -19,7 +19,7 @@ class DescribeTransactionsRequest(Message):
     FLEXIBLE_FROM: ClassVar[int] = 0
     FIELDS: ClassVar[tuple[str, ...]] = ("transactional_ids",)
 
-    def __init__(self, *, transactional_ids: list[str] = EMPTY) -> None:
+    def __init__(self, transactional_ids: list[str] = EMPTY) -> None:
         self.transactional_ids: list[str] = [] if transactional_ids is EMPTY else transactional_ids
 
     @staticmethod
@@ -27,7 +27,7 @@ class DescribeTransactionsRequest(Message):
         if version != 0:
             bad_version("DescribeTransactionsRequest", version)
         made = DescribeTransactionsRequest(
-            transactional_ids=[r.compact_string() for _ in range(r.compact_array(1))],
+            [r.compact_string() for _ in range(r.compact_array(1))],
         )
         r.skip_tags()
         return made

@@ -17,15 +17,15 @@ class TopicData(Message):
         "partitions",
     )
 
-    def __init__(self, *, topic: str = "", partitions: list[int] = EMPTY) -> None:
+    def __init__(self, topic: str = "", partitions: list[int] = EMPTY) -> None:
         self.topic: str = topic
         self.partitions: list[int] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> TopicData:
         made = TopicData(
-            topic=r.compact_string(),
-            partitions=r.i32_items(r.compact_array(4)),
+            r.compact_string(),
+            r.i32_items(r.compact_array(4)),
         )
         r.skip_tags()
         return made
@@ -53,7 +53,6 @@ class TransactionState(Message):
 
     def __init__(
         self,
-        *,
         error_code: int = 0,
         transactional_id: str = "",
         transaction_state: str = "",
@@ -75,14 +74,14 @@ class TransactionState(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> TransactionState:
         made = TransactionState(
-            error_code=r.i16(),
-            transactional_id=r.compact_string(),
-            transaction_state=r.compact_string(),
-            transaction_timeout_ms=r.i32(),
-            transaction_start_time_ms=r.i64(),
-            producer_id=r.i64(),
-            producer_epoch=r.i16(),
-            topics=[TopicData.decode(r, version) for _ in range(r.compact_array(3))],
+            r.i16(),
+            r.compact_string(),
+            r.compact_string(),
+            r.i32(),
+            r.i64(),
+            r.i64(),
+            r.i16(),
+            [TopicData.decode(r, version) for _ in range(r.compact_array(3))],
         )
         r.skip_tags()
         return made
@@ -114,7 +113,7 @@ class DescribeTransactionsResponse(Message):
         "transaction_states",
     )
 
-    def __init__(self, *, throttle_time_ms: int = 0, transaction_states: list[TransactionState] = EMPTY) -> None:
+    def __init__(self, throttle_time_ms: int = 0, transaction_states: list[TransactionState] = EMPTY) -> None:
         self.throttle_time_ms: int = throttle_time_ms
         self.transaction_states: list[TransactionState] = [] if transaction_states is EMPTY else transaction_states
 
@@ -123,8 +122,8 @@ class DescribeTransactionsResponse(Message):
         if version != 0:
             bad_version("DescribeTransactionsResponse", version)
         made = DescribeTransactionsResponse(
-            throttle_time_ms=r.i32(),
-            transaction_states=[TransactionState.decode(r, version) for _ in range(r.compact_array(28))],
+            r.i32(),
+            [TransactionState.decode(r, version) for _ in range(r.compact_array(28))],
         )
         r.skip_tags()
         return made

@@ -14,13 +14,13 @@ class UserName(Message):
 
     FIELDS: ClassVar[tuple[str, ...]] = ("name",)
 
-    def __init__(self, *, name: str = "") -> None:
+    def __init__(self, name: str = "") -> None:
         self.name: str = name
 
     @staticmethod
     def decode(r: Reader, version: int) -> UserName:
         made = UserName(
-            name=r.compact_string(),
+            r.compact_string(),
         )
         r.skip_tags()
         return made
@@ -40,7 +40,7 @@ class DescribeUserScramCredentialsRequest(Message):
     FLEXIBLE_FROM: ClassVar[int] = 0
     FIELDS: ClassVar[tuple[str, ...]] = ("users",)
 
-    def __init__(self, *, users: list[UserName] | None = EMPTY) -> None:
+    def __init__(self, users: list[UserName] | None = EMPTY) -> None:
         self.users: list[UserName] | None = [] if users is EMPTY else users
 
     @staticmethod
@@ -48,7 +48,7 @@ class DescribeUserScramCredentialsRequest(Message):
         if version != 0:
             bad_version("DescribeUserScramCredentialsRequest", version)
         made = DescribeUserScramCredentialsRequest(
-            users=None if (n := r.compact_nullable_array(2)) < 0 else [UserName.decode(r, version) for _ in range(n)],
+            None if (n := r.compact_nullable_array(2)) < 0 else [UserName.decode(r, version) for _ in range(n)],
         )
         r.skip_tags()
         return made

@@ -17,15 +17,15 @@ class CredentialInfo(Message):
         "iterations",
     )
 
-    def __init__(self, *, mechanism: int = 0, iterations: int = 0) -> None:
+    def __init__(self, mechanism: int = 0, iterations: int = 0) -> None:
         self.mechanism: int = mechanism
         self.iterations: int = iterations
 
     @staticmethod
     def decode(r: Reader, version: int) -> CredentialInfo:
         made = CredentialInfo(
-            mechanism=r.i8(),
-            iterations=r.i32(),
+            r.i8(),
+            r.i32(),
         )
         r.skip_tags()
         return made
@@ -48,7 +48,6 @@ class DescribeUserScramCredentialsResult(Message):
 
     def __init__(
         self,
-        *,
         user: str = "",
         error_code: int = 0,
         error_message: str | None = "",
@@ -62,10 +61,10 @@ class DescribeUserScramCredentialsResult(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> DescribeUserScramCredentialsResult:
         made = DescribeUserScramCredentialsResult(
-            user=r.compact_string(),
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string(),
-            credential_infos=[CredentialInfo.decode(r, version) for _ in range(r.compact_array(6))],
+            r.compact_string(),
+            r.i16(),
+            r.compact_nullable_string(),
+            [CredentialInfo.decode(r, version) for _ in range(r.compact_array(6))],
         )
         r.skip_tags()
         return made
@@ -97,7 +96,6 @@ class DescribeUserScramCredentialsResponse(Message):
 
     def __init__(
         self,
-        *,
         throttle_time_ms: int = 0,
         error_code: int = 0,
         error_message: str | None = "",
@@ -113,10 +111,10 @@ class DescribeUserScramCredentialsResponse(Message):
         if version != 0:
             bad_version("DescribeUserScramCredentialsResponse", version)
         made = DescribeUserScramCredentialsResponse(
-            throttle_time_ms=r.i32(),
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string(),
-            results=[DescribeUserScramCredentialsResult.decode(r, version) for _ in range(r.compact_array(6))],
+            r.i32(),
+            r.i16(),
+            r.compact_nullable_string(),
+            [DescribeUserScramCredentialsResult.decode(r, version) for _ in range(r.compact_array(6))],
         )
         r.skip_tags()
         return made

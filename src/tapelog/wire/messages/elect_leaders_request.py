@@ -17,15 +17,15 @@ class TopicPartitions(Message):
         "partitions",
     )
 
-    def __init__(self, *, topic: str = "", partitions: list[int] = EMPTY) -> None:
+    def __init__(self, topic: str = "", partitions: list[int] = EMPTY) -> None:
         self.topic: str = topic
         self.partitions: list[int] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> TopicPartitions:
         made = TopicPartitions(
-            topic=r.compact_string() if version >= 2 else r.string(),
-            partitions=r.i32_items(r.compact_array(4)) if version >= 2 else r.i32_items(r.array(4)),
+            r.compact_string() if version >= 2 else r.string(),
+            r.i32_items(r.compact_array(4)) if version >= 2 else r.i32_items(r.array(4)),
         )
         if version >= 2:
             r.skip_tags()
@@ -59,7 +59,7 @@ class ElectLeadersRequest(Message):
     )
 
     def __init__(
-        self, *, election_type: int = 0, topic_partitions: list[TopicPartitions] | None = EMPTY, timeout_ms: int = 60000
+        self, election_type: int = 0, topic_partitions: list[TopicPartitions] | None = EMPTY, timeout_ms: int = 60000
     ) -> None:
         self.election_type: int = election_type
         self.topic_partitions: list[TopicPartitions] | None = [] if topic_partitions is EMPTY else topic_partitions
@@ -70,17 +70,13 @@ class ElectLeadersRequest(Message):
         if version < 0 or version > 2:
             bad_version("ElectLeadersRequest", version)
         made = ElectLeadersRequest(
-            election_type=r.i8() if version >= 1 else 0,
-            topic_partitions=(
-                None
-                if (n := r.compact_nullable_array(3)) < 0
-                else [TopicPartitions.decode(r, version) for _ in range(n)]
-            )
+            r.i8() if version >= 1 else 0,
+            (None if (n := r.compact_nullable_array(3)) < 0 else [TopicPartitions.decode(r, version) for _ in range(n)])
             if version >= 2
             else None
             if (n := r.nullable_array(3)) < 0
             else [TopicPartitions.decode(r, version) for _ in range(n)],
-            timeout_ms=r.i32(),
+            r.i32(),
         )
         if version >= 2:
             r.skip_tags()

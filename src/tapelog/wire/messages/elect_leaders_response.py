@@ -18,7 +18,7 @@ class PartitionResult(Message):
         "error_message",
     )
 
-    def __init__(self, *, partition_id: int = 0, error_code: int = 0, error_message: str | None = "") -> None:
+    def __init__(self, partition_id: int = 0, error_code: int = 0, error_message: str | None = "") -> None:
         self.partition_id: int = partition_id
         self.error_code: int = error_code
         self.error_message: str | None = error_message
@@ -26,9 +26,9 @@ class PartitionResult(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> PartitionResult:
         made = PartitionResult(
-            partition_id=r.i32(),
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string() if version >= 2 else r.nullable_string(),
+            r.i32(),
+            r.i16(),
+            r.compact_nullable_string() if version >= 2 else r.nullable_string(),
         )
         if version >= 2:
             r.skip_tags()
@@ -53,15 +53,15 @@ class ReplicaElectionResult(Message):
         "partition_result",
     )
 
-    def __init__(self, *, topic: str = "", partition_result: list[PartitionResult] = EMPTY) -> None:
+    def __init__(self, topic: str = "", partition_result: list[PartitionResult] = EMPTY) -> None:
         self.topic: str = topic
         self.partition_result: list[PartitionResult] = [] if partition_result is EMPTY else partition_result
 
     @staticmethod
     def decode(r: Reader, version: int) -> ReplicaElectionResult:
         made = ReplicaElectionResult(
-            topic=r.compact_string() if version >= 2 else r.string(),
-            partition_result=[PartitionResult.decode(r, version) for _ in range(r.compact_array(8))]
+            r.compact_string() if version >= 2 else r.string(),
+            [PartitionResult.decode(r, version) for _ in range(r.compact_array(8))]
             if version >= 2
             else [PartitionResult.decode(r, version) for _ in range(r.array(8))],
         )
@@ -100,7 +100,6 @@ class ElectLeadersResponse(Message):
 
     def __init__(
         self,
-        *,
         throttle_time_ms: int = 0,
         error_code: int = 0,
         replica_election_results: list[ReplicaElectionResult] = EMPTY,
@@ -116,9 +115,9 @@ class ElectLeadersResponse(Message):
         if version < 0 or version > 2:
             bad_version("ElectLeadersResponse", version)
         made = ElectLeadersResponse(
-            throttle_time_ms=r.i32(),
-            error_code=r.i16() if version >= 1 else 0,
-            replica_election_results=[ReplicaElectionResult.decode(r, version) for _ in range(r.compact_array(3))]
+            r.i32(),
+            r.i16() if version >= 1 else 0,
+            [ReplicaElectionResult.decode(r, version) for _ in range(r.compact_array(3))]
             if version >= 2
             else [ReplicaElectionResult.decode(r, version) for _ in range(r.array(3))],
         )

@@ -18,15 +18,15 @@ class ReplicaInfo(Message):
         "candidate_directory_id",
     )
 
-    def __init__(self, *, candidate_id: int = 0, candidate_directory_id: bytes = ZERO_UUID) -> None:
+    def __init__(self, candidate_id: int = 0, candidate_directory_id: bytes = ZERO_UUID) -> None:
         self.candidate_id: int = candidate_id
         self.candidate_directory_id: bytes = candidate_directory_id
 
     @staticmethod
     def decode(r: Reader, version: int) -> ReplicaInfo:
         made = ReplicaInfo(
-            candidate_id=r.i32(),
-            candidate_directory_id=r.uuid(),
+            r.i32(),
+            r.uuid(),
         )
         r.skip_tags()
         return made
@@ -50,7 +50,6 @@ class PartitionData(Message):
 
     def __init__(
         self,
-        *,
         partition_index: int = 0,
         leader_id: int = 0,
         leader_epoch: int = 0,
@@ -66,13 +65,11 @@ class PartitionData(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> PartitionData:
         made = PartitionData(
-            partition_index=r.i32(),
-            leader_id=r.i32(),
-            leader_epoch=r.i32(),
-            preferred_successors=[] if version >= 1 else r.i32_items(r.array(4)),
-            preferred_candidates=[ReplicaInfo.decode(r, version) for _ in range(r.compact_array(21))]
-            if version >= 1
-            else [],
+            r.i32(),
+            r.i32(),
+            r.i32(),
+            [] if version >= 1 else r.i32_items(r.array(4)),
+            [ReplicaInfo.decode(r, version) for _ in range(r.compact_array(21))] if version >= 1 else [],
         )
         if version >= 1:
             r.skip_tags()
@@ -101,15 +98,15 @@ class TopicData(Message):
         "partitions",
     )
 
-    def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = EMPTY) -> None:
+    def __init__(self, topic_name: str = "", partitions: list[PartitionData] = EMPTY) -> None:
         self.topic_name: str = topic_name
         self.partitions: list[PartitionData] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> TopicData:
         made = TopicData(
-            topic_name=r.compact_string() if version >= 1 else r.string(),
-            partitions=[PartitionData.decode(r, version) for _ in range(r.compact_array(14))]
+            r.compact_string() if version >= 1 else r.string(),
+            [PartitionData.decode(r, version) for _ in range(r.compact_array(14))]
             if version >= 1
             else [PartitionData.decode(r, version) for _ in range(r.array(14))],
         )
@@ -141,7 +138,7 @@ class LeaderEndpoint(Message):
         "port",
     )
 
-    def __init__(self, *, name: str = "", host: str = "", port: int = 0) -> None:
+    def __init__(self, name: str = "", host: str = "", port: int = 0) -> None:
         self.name: str = name
         self.host: str = host
         self.port: int = port
@@ -149,9 +146,9 @@ class LeaderEndpoint(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> LeaderEndpoint:
         made = LeaderEndpoint(
-            name=r.compact_string(),
-            host=r.compact_string(),
-            port=r.u16(),
+            r.compact_string(),
+            r.compact_string(),
+            r.u16(),
         )
         r.skip_tags()
         return made
@@ -179,7 +176,6 @@ class EndQuorumEpochRequest(Message):
 
     def __init__(
         self,
-        *,
         cluster_id: str | None = None,
         topics: list[TopicData] = EMPTY,
         leader_endpoints: list[LeaderEndpoint] = EMPTY,
@@ -193,13 +189,11 @@ class EndQuorumEpochRequest(Message):
         if version < 0 or version > 1:
             bad_version("EndQuorumEpochRequest", version)
         made = EndQuorumEpochRequest(
-            cluster_id=r.compact_nullable_string() if version >= 1 else r.nullable_string(),
-            topics=[TopicData.decode(r, version) for _ in range(r.compact_array(3))]
+            r.compact_nullable_string() if version >= 1 else r.nullable_string(),
+            [TopicData.decode(r, version) for _ in range(r.compact_array(3))]
             if version >= 1
             else [TopicData.decode(r, version) for _ in range(r.array(3))],
-            leader_endpoints=[LeaderEndpoint.decode(r, version) for _ in range(r.compact_array(5))]
-            if version >= 1
-            else [],
+            [LeaderEndpoint.decode(r, version) for _ in range(r.compact_array(5))] if version >= 1 else [],
         )
         if version >= 1:
             r.skip_tags()

@@ -25,7 +25,7 @@ class EndTxnRequest(Message):
     )
 
     def __init__(
-        self, *, transactional_id: str = "", producer_id: int = 0, producer_epoch: int = 0, committed: bool = False
+        self, transactional_id: str = "", producer_id: int = 0, producer_epoch: int = 0, committed: bool = False
     ) -> None:
         self.transactional_id: str = transactional_id
         self.producer_id: int = producer_id
@@ -37,10 +37,10 @@ class EndTxnRequest(Message):
         if version < 0 or version > 5:
             bad_version("EndTxnRequest", version)
         made = EndTxnRequest(
-            transactional_id=r.compact_string() if version >= 3 else r.string(),
-            producer_id=r.i64(),
-            producer_epoch=r.i16(),
-            committed=r.boolean(),
+            r.compact_string() if version >= 3 else r.string(),
+            r.i64(),
+            r.i16(),
+            r.boolean(),
         )
         if version >= 3:
             r.skip_tags()

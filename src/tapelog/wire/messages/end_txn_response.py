@@ -25,7 +25,7 @@ class EndTxnResponse(Message):
     )
 
     def __init__(
-        self, *, throttle_time_ms: int = 0, error_code: int = 0, producer_id: int = -1, producer_epoch: int = -1
+        self, throttle_time_ms: int = 0, error_code: int = 0, producer_id: int = -1, producer_epoch: int = -1
     ) -> None:
         self.throttle_time_ms: int = throttle_time_ms
         self.error_code: int = error_code
@@ -37,10 +37,10 @@ class EndTxnResponse(Message):
         if version < 0 or version > 5:
             bad_version("EndTxnResponse", version)
         made = EndTxnResponse(
-            throttle_time_ms=r.i32(),
-            error_code=r.i16(),
-            producer_id=r.i64() if version >= 5 else -1,
-            producer_epoch=r.i16() if version >= 5 else -1,
+            r.i32(),
+            r.i16(),
+            r.i64() if version >= 5 else -1,
+            r.i16() if version >= 5 else -1,
         )
         if version >= 3:
             r.skip_tags()

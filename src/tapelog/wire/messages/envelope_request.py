@@ -24,7 +24,7 @@ class EnvelopeRequest(Message):
     )
 
     def __init__(
-        self, *, request_data: bytes = b"", request_principal: bytes | None = b"", client_host_address: bytes = b""
+        self, request_data: bytes = b"", request_principal: bytes | None = b"", client_host_address: bytes = b""
     ) -> None:
         self.request_data: bytes = request_data
         self.request_principal: bytes | None = request_principal
@@ -35,9 +35,9 @@ class EnvelopeRequest(Message):
         if version != 0:
             bad_version("EnvelopeRequest", version)
         made = EnvelopeRequest(
-            request_data=r.compact_bytestring(),
-            request_principal=r.compact_nullable_bytestring(),
-            client_host_address=r.compact_bytestring(),
+            r.compact_bytestring(),
+            r.compact_nullable_bytestring(),
+            r.compact_bytestring(),
         )
         r.skip_tags()
         return made

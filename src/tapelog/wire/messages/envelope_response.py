@@ -22,7 +22,7 @@ class EnvelopeResponse(Message):
         "error_code",
     )
 
-    def __init__(self, *, response_data: bytes | None = None, error_code: int = 0) -> None:
+    def __init__(self, response_data: bytes | None = None, error_code: int = 0) -> None:
         self.response_data: bytes | None = response_data
         self.error_code: int = error_code
 
@@ -31,8 +31,8 @@ class EnvelopeResponse(Message):
         if version != 0:
             bad_version("EnvelopeResponse", version)
         made = EnvelopeResponse(
-            response_data=r.compact_nullable_bytestring(),
-            error_code=r.i16(),
+            r.compact_nullable_bytestring(),
+            r.i16(),
         )
         r.skip_tags()
         return made

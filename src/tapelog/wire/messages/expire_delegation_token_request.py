@@ -22,7 +22,7 @@ class ExpireDelegationTokenRequest(Message):
         "expiry_time_period_ms",
     )
 
-    def __init__(self, *, hmac: bytes = b"", expiry_time_period_ms: int = 0) -> None:
+    def __init__(self, hmac: bytes = b"", expiry_time_period_ms: int = 0) -> None:
         self.hmac: bytes = hmac
         self.expiry_time_period_ms: int = expiry_time_period_ms
 
@@ -31,8 +31,8 @@ class ExpireDelegationTokenRequest(Message):
         if version < 1 or version > 2:
             bad_version("ExpireDelegationTokenRequest", version)
         made = ExpireDelegationTokenRequest(
-            hmac=r.compact_bytestring() if version >= 2 else r.bytestring(),
-            expiry_time_period_ms=r.i64(),
+            r.compact_bytestring() if version >= 2 else r.bytestring(),
+            r.i64(),
         )
         if version >= 2:
             r.skip_tags()

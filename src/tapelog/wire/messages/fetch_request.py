@@ -18,15 +18,15 @@ class ReplicaState(Message):
         "replica_epoch",
     )
 
-    def __init__(self, *, replica_id: int = -1, replica_epoch: int = -1) -> None:
+    def __init__(self, replica_id: int = -1, replica_epoch: int = -1) -> None:
         self.replica_id: int = replica_id
         self.replica_epoch: int = replica_epoch
 
     @staticmethod
     def decode(r: Reader, version: int) -> ReplicaState:
         made = ReplicaState(
-            replica_id=r.i32(),
-            replica_epoch=r.i64(),
+            r.i32(),
+            r.i64(),
         )
         r.skip_tags()
         return made
@@ -53,7 +53,6 @@ class FetchPartition(Message):
 
     def __init__(
         self,
-        *,
         partition: int = 0,
         current_leader_epoch: int = -1,
         fetch_offset: int = 0,
@@ -75,12 +74,12 @@ class FetchPartition(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> FetchPartition:
         made = FetchPartition(
-            partition=r.i32(),
-            current_leader_epoch=r.i32() if version >= 9 else -1,
-            fetch_offset=r.i64(),
-            last_fetched_epoch=r.i32() if version >= 12 else -1,
-            log_start_offset=r.i64() if version >= 5 else -1,
-            partition_max_bytes=r.i32(),
+            r.i32(),
+            r.i32() if version >= 9 else -1,
+            r.i64(),
+            r.i32() if version >= 12 else -1,
+            r.i64() if version >= 5 else -1,
+            r.i32(),
         )
         if version >= 12:
             for _ in range(r.uvarint()):
@@ -135,9 +134,7 @@ class FetchTopic(Message):
         "partitions",
     )
 
-    def __init__(
-        self, *, topic: str = "", topic_id: bytes = ZERO_UUID, partitions: list[FetchPartition] = EMPTY
-    ) -> None:
+    def __init__(self, topic: str = "", topic_id: bytes = ZERO_UUID, partitions: list[FetchPartition] = EMPTY) -> None:
         self.topic: str = topic
         self.topic_id: bytes = topic_id
         self.partitions: list[FetchPartition] = [] if partitions is EMPTY else partitions
@@ -145,9 +142,9 @@ class FetchTopic(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> FetchTopic:
         made = FetchTopic(
-            topic="" if version >= 13 else r.compact_string() if version >= 12 else r.string(),
-            topic_id=r.uuid() if version >= 13 else ZERO_UUID,
-            partitions=[FetchPartition.decode(r, version) for _ in range(r.compact_array(16))]
+            "" if version >= 13 else r.compact_string() if version >= 12 else r.string(),
+            r.uuid() if version >= 13 else ZERO_UUID,
+            [FetchPartition.decode(r, version) for _ in range(r.compact_array(16))]
             if version >= 12
             else [FetchPartition.decode(r, version) for _ in range(r.array(16))],
         )
@@ -185,7 +182,7 @@ class ForgottenTopic(Message):
         "partitions",
     )
 
-    def __init__(self, *, topic: str = "", topic_id: bytes = ZERO_UUID, partitions: list[int] = EMPTY) -> None:
+    def __init__(self, topic: str = "", topic_id: bytes = ZERO_UUID, partitions: list[int] = EMPTY) -> None:
         self.topic: str = topic
         self.topic_id: bytes = topic_id
         self.partitions: list[int] = [] if partitions is EMPTY else partitions
@@ -193,9 +190,9 @@ class ForgottenTopic(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> ForgottenTopic:
         made = ForgottenTopic(
-            topic="" if version >= 13 else r.compact_string() if version >= 12 else r.string(),
-            topic_id=r.uuid() if version >= 13 else ZERO_UUID,
-            partitions=r.i32_items(r.compact_array(4)) if version >= 12 else r.i32_items(r.array(4)),
+            "" if version >= 13 else r.compact_string() if version >= 12 else r.string(),
+            r.uuid() if version >= 13 else ZERO_UUID,
+            r.i32_items(r.compact_array(4)) if version >= 12 else r.i32_items(r.array(4)),
         )
         if version >= 12:
             r.skip_tags()
@@ -245,10 +242,7 @@ class FetchRequest(Message):
 
     def __init__(
         self,
-        *,
-        cluster_id: str | None = None,
         replica_id: int = -1,
-        replica_state: ReplicaState | None = None,
         max_wait_ms: int = 0,
         min_bytes: int = 0,
         max_bytes: int = 2147483647,
@@ -258,6 +252,8 @@ class FetchRequest(Message):
         topics: list[FetchTopic] = EMPTY,
         forgotten_topics_data: list[ForgottenTopic] = EMPTY,
         rack_id: str = "",
+        cluster_id: str | None = None,
+        replica_state: ReplicaState | None = None,
     ) -> None:
         self.cluster_id: str | None = cluster_id
         self.replica_id: int = replica_id
@@ -279,22 +275,22 @@ class FetchRequest(Message):
         if version < 4 or version > 18:
             bad_version("FetchRequest", version)
         made = FetchRequest(
-            replica_id=-1 if version >= 15 else r.i32(),
-            max_wait_ms=r.i32(),
-            min_bytes=r.i32(),
-            max_bytes=r.i32(),
-            isolation_level=r.i8(),
-            session_id=r.i32() if version >= 7 else 0,
-            session_epoch=r.i32() if version >= 7 else -1,
-            topics=[FetchTopic.decode(r, version) for _ in range(r.compact_array(3))]
+            -1 if version >= 15 else r.i32(),
+            r.i32(),
+            r.i32(),
+            r.i32(),
+            r.i8(),
+            r.i32() if version >= 7 else 0,
+            r.i32() if version >= 7 else -1,
+            [FetchTopic.decode(r, version) for _ in range(r.compact_array(3))]
             if version >= 12
             else [FetchTopic.decode(r, version) for _ in range(r.array(3))],
-            forgotten_topics_data=[ForgottenTopic.decode(r, version) for _ in range(r.compact_array(3))]
+            [ForgottenTopic.decode(r, version) for _ in range(r.compact_array(3))]
             if version >= 12
             else [ForgottenTopic.decode(r, version) for _ in range(r.array(3))]
             if version >= 7
             else [],
-            rack_id=r.compact_string() if version >= 12 else r.string() if version >= 11 else "",
+            r.compact_string() if version >= 12 else r.string() if version >= 11 else "",
         )
         if version >= 12:
             for _ in range(r.uvarint()):

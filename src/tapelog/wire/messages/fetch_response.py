@@ -18,15 +18,15 @@ class EpochEndOffset(Message):
         "end_offset",
     )
 
-    def __init__(self, *, epoch: int = -1, end_offset: int = -1) -> None:
+    def __init__(self, epoch: int = -1, end_offset: int = -1) -> None:
         self.epoch: int = epoch
         self.end_offset: int = end_offset
 
     @staticmethod
     def decode(r: Reader, version: int) -> EpochEndOffset:
         made = EpochEndOffset(
-            epoch=r.i32(),
-            end_offset=r.i64(),
+            r.i32(),
+            r.i64(),
         )
         r.skip_tags()
         return made
@@ -45,15 +45,15 @@ class LeaderIdAndEpoch(Message):
         "leader_epoch",
     )
 
-    def __init__(self, *, leader_id: int = -1, leader_epoch: int = -1) -> None:
+    def __init__(self, leader_id: int = -1, leader_epoch: int = -1) -> None:
         self.leader_id: int = leader_id
         self.leader_epoch: int = leader_epoch
 
     @staticmethod
     def decode(r: Reader, version: int) -> LeaderIdAndEpoch:
         made = LeaderIdAndEpoch(
-            leader_id=r.i32(),
-            leader_epoch=r.i32(),
+            r.i32(),
+            r.i32(),
         )
         r.skip_tags()
         return made
@@ -72,15 +72,15 @@ class SnapshotId(Message):
         "epoch",
     )
 
-    def __init__(self, *, end_offset: int = -1, epoch: int = -1) -> None:
+    def __init__(self, end_offset: int = -1, epoch: int = -1) -> None:
         self.end_offset: int = end_offset
         self.epoch: int = epoch
 
     @staticmethod
     def decode(r: Reader, version: int) -> SnapshotId:
         made = SnapshotId(
-            end_offset=r.i64(),
-            epoch=r.i32(),
+            r.i64(),
+            r.i32(),
         )
         r.skip_tags()
         return made
@@ -99,15 +99,15 @@ class AbortedTransaction(Message):
         "first_offset",
     )
 
-    def __init__(self, *, producer_id: int = 0, first_offset: int = 0) -> None:
+    def __init__(self, producer_id: int = 0, first_offset: int = 0) -> None:
         self.producer_id: int = producer_id
         self.first_offset: int = first_offset
 
     @staticmethod
     def decode(r: Reader, version: int) -> AbortedTransaction:
         made = AbortedTransaction(
-            producer_id=r.i64(),
-            first_offset=r.i64(),
+            r.i64(),
+            r.i64(),
         )
         if version >= 12:
             r.skip_tags()
@@ -139,18 +139,17 @@ class PartitionData(Message):
 
     def __init__(
         self,
-        *,
         partition_index: int = 0,
         error_code: int = 0,
         high_watermark: int = 0,
         last_stable_offset: int = -1,
         log_start_offset: int = -1,
-        diverging_epoch: EpochEndOffset | None = None,
-        current_leader: LeaderIdAndEpoch | None = None,
-        snapshot_id: SnapshotId | None = None,
         aborted_transactions: list[AbortedTransaction] | None = EMPTY,
         preferred_read_replica: int = -1,
         records: RecordBytes | None = None,
+        diverging_epoch: EpochEndOffset | None = None,
+        current_leader: LeaderIdAndEpoch | None = None,
+        snapshot_id: SnapshotId | None = None,
     ) -> None:
         self.partition_index: int = partition_index
         self.error_code: int = error_code
@@ -169,12 +168,12 @@ class PartitionData(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> PartitionData:
         made = PartitionData(
-            partition_index=r.i32(),
-            error_code=r.i16(),
-            high_watermark=r.i64(),
-            last_stable_offset=r.i64(),
-            log_start_offset=r.i64() if version >= 5 else -1,
-            aborted_transactions=(
+            r.i32(),
+            r.i16(),
+            r.i64(),
+            r.i64(),
+            r.i64() if version >= 5 else -1,
+            (
                 None
                 if (n := r.compact_nullable_array(16)) < 0
                 else [AbortedTransaction.decode(r, version) for _ in range(n)]
@@ -183,8 +182,8 @@ class PartitionData(Message):
             else None
             if (n := r.nullable_array(16)) < 0
             else [AbortedTransaction.decode(r, version) for _ in range(n)],
-            preferred_read_replica=r.i32() if version >= 11 else -1,
-            records=r.compact_records() if version >= 12 else r.records(),
+            r.i32() if version >= 11 else -1,
+            r.compact_records() if version >= 12 else r.records(),
         )
         if version >= 12:
             for _ in range(r.uvarint()):
@@ -270,9 +269,7 @@ class FetchableTopicResponse(Message):
         "partitions",
     )
 
-    def __init__(
-        self, *, topic: str = "", topic_id: bytes = ZERO_UUID, partitions: list[PartitionData] = EMPTY
-    ) -> None:
+    def __init__(self, topic: str = "", topic_id: bytes = ZERO_UUID, partitions: list[PartitionData] = EMPTY) -> None:
         self.topic: str = topic
         self.topic_id: bytes = topic_id
         self.partitions: list[PartitionData] = [] if partitions is EMPTY else partitions
@@ -280,9 +277,9 @@ class FetchableTopicResponse(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> FetchableTopicResponse:
         made = FetchableTopicResponse(
-            topic="" if version >= 13 else r.compact_string() if version >= 12 else r.string(),
-            topic_id=r.uuid() if version >= 13 else ZERO_UUID,
-            partitions=[PartitionData.decode(r, version) for _ in range(r.compact_array(30))]
+            "" if version >= 13 else r.compact_string() if version >= 12 else r.string(),
+            r.uuid() if version >= 13 else ZERO_UUID,
+            [PartitionData.decode(r, version) for _ in range(r.compact_array(30))]
             if version >= 12
             else [PartitionData.decode(r, version) for _ in range(r.array(30))],
         )
@@ -321,7 +318,7 @@ class NodeEndpoint(Message):
         "rack",
     )
 
-    def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0, rack: str | None = None) -> None:
+    def __init__(self, node_id: int = 0, host: str = "", port: int = 0, rack: str | None = None) -> None:
         self.node_id: int = node_id
         self.host: str = host
         self.port: int = port
@@ -330,10 +327,10 @@ class NodeEndpoint(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> NodeEndpoint:
         made = NodeEndpoint(
-            node_id=r.i32(),
-            host=r.compact_string(),
-            port=r.i32(),
-            rack=r.compact_nullable_string(),
+            r.i32(),
+            r.compact_string(),
+            r.i32(),
+            r.compact_nullable_string(),
         )
         r.skip_tags()
         return made
@@ -364,7 +361,6 @@ class FetchResponse(Message):
 
     def __init__(
         self,
-        *,
         throttle_time_ms: int = 0,
         error_code: int = 0,
         session_id: int = 0,
@@ -382,10 +378,10 @@ class FetchResponse(Message):
         if version < 4 or version > 18:
             bad_version("FetchResponse", version)
         made = FetchResponse(
-            throttle_time_ms=r.i32(),
-            error_code=r.i16() if version >= 7 else 0,
-            session_id=r.i32() if version >= 7 else 0,
-            responses=[FetchableTopicResponse.decode(r, version) for _ in range(r.compact_array(3))]
+            r.i32(),
+            r.i16() if version >= 7 else 0,
+            r.i32() if version >= 7 else 0,
+            [FetchableTopicResponse.decode(r, version) for _ in range(r.compact_array(3))]
             if version >= 12
             else [FetchableTopicResponse.decode(r, version) for _ in range(r.array(3))],
         )

@@ -18,15 +18,15 @@ class SnapshotId(Message):
         "epoch",
     )
 
-    def __init__(self, *, end_offset: int = 0, epoch: int = 0) -> None:
+    def __init__(self, end_offset: int = 0, epoch: int = 0) -> None:
         self.end_offset: int = end_offset
         self.epoch: int = epoch
 
     @staticmethod
     def decode(r: Reader, version: int) -> SnapshotId:
         made = SnapshotId(
-            end_offset=r.i64(),
-            epoch=r.i32(),
+            r.i64(),
+            r.i32(),
         )
         r.skip_tags()
         return made
@@ -50,7 +50,6 @@ class PartitionSnapshot(Message):
 
     def __init__(
         self,
-        *,
         partition: int = 0,
         current_leader_epoch: int = 0,
         snapshot_id: SnapshotId | None = None,
@@ -66,10 +65,10 @@ class PartitionSnapshot(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> PartitionSnapshot:
         made = PartitionSnapshot(
-            partition=r.i32(),
-            current_leader_epoch=r.i32(),
-            snapshot_id=SnapshotId.decode(r, version),
-            position=r.i64(),
+            r.i32(),
+            r.i32(),
+            SnapshotId.decode(r, version),
+            r.i64(),
         )
         for _ in range(r.uvarint()):
             tag = r.uvarint()
@@ -105,15 +104,15 @@ class TopicSnapshot(Message):
         "partitions",
     )
 
-    def __init__(self, *, name: str = "", partitions: list[PartitionSnapshot] = EMPTY) -> None:
+    def __init__(self, name: str = "", partitions: list[PartitionSnapshot] = EMPTY) -> None:
         self.name: str = name
         self.partitions: list[PartitionSnapshot] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> TopicSnapshot:
         made = TopicSnapshot(
-            name=r.compact_string(),
-            partitions=[PartitionSnapshot.decode(r, version) for _ in range(r.compact_array(30))],
+            r.compact_string(),
+            [PartitionSnapshot.decode(r, version) for _ in range(r.compact_array(30))],
         )
         r.skip_tags()
         return made
@@ -143,11 +142,10 @@ class FetchSnapshotRequest(Message):
 
     def __init__(
         self,
-        *,
-        cluster_id: str | None = None,
         replica_id: int = -1,
         max_bytes: int = 2147483647,
         topics: list[TopicSnapshot] = EMPTY,
+        cluster_id: str | None = None,
     ) -> None:
         self.cluster_id: str | None = cluster_id
         self.replica_id: int = replica_id
@@ -159,9 +157,9 @@ class FetchSnapshotRequest(Message):
         if version < 0 or version > 1:
             bad_version("FetchSnapshotRequest", version)
         made = FetchSnapshotRequest(
-            replica_id=r.i32(),
-            max_bytes=r.i32(),
-            topics=[TopicSnapshot.decode(r, version) for _ in range(r.compact_array(3))],
+            r.i32(),
+            r.i32(),
+            [TopicSnapshot.decode(r, version) for _ in range(r.compact_array(3))],
         )
         for _ in range(r.uvarint()):
             tag = r.uvarint()

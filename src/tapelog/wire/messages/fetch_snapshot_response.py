@@ -18,15 +18,15 @@ class SnapshotId(Message):
         "epoch",
     )
 
-    def __init__(self, *, end_offset: int = 0, epoch: int = 0) -> None:
+    def __init__(self, end_offset: int = 0, epoch: int = 0) -> None:
         self.end_offset: int = end_offset
         self.epoch: int = epoch
 
     @staticmethod
     def decode(r: Reader, version: int) -> SnapshotId:
         made = SnapshotId(
-            end_offset=r.i64(),
-            epoch=r.i32(),
+            r.i64(),
+            r.i32(),
         )
         r.skip_tags()
         return made
@@ -45,15 +45,15 @@ class LeaderIdAndEpoch(Message):
         "leader_epoch",
     )
 
-    def __init__(self, *, leader_id: int = 0, leader_epoch: int = 0) -> None:
+    def __init__(self, leader_id: int = 0, leader_epoch: int = 0) -> None:
         self.leader_id: int = leader_id
         self.leader_epoch: int = leader_epoch
 
     @staticmethod
     def decode(r: Reader, version: int) -> LeaderIdAndEpoch:
         made = LeaderIdAndEpoch(
-            leader_id=r.i32(),
-            leader_epoch=r.i32(),
+            r.i32(),
+            r.i32(),
         )
         r.skip_tags()
         return made
@@ -79,14 +79,13 @@ class PartitionSnapshot(Message):
 
     def __init__(
         self,
-        *,
         index: int = 0,
         error_code: int = 0,
         snapshot_id: SnapshotId | None = None,
-        current_leader: LeaderIdAndEpoch | None = None,
         size: int = 0,
         position: int = 0,
         unaligned_records: RecordBytes = b"",
+        current_leader: LeaderIdAndEpoch | None = None,
     ) -> None:
         self.index: int = index
         self.error_code: int = error_code
@@ -99,12 +98,12 @@ class PartitionSnapshot(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> PartitionSnapshot:
         made = PartitionSnapshot(
-            index=r.i32(),
-            error_code=r.i16(),
-            snapshot_id=SnapshotId.decode(r, version),
-            size=r.i64(),
-            position=r.i64(),
-            unaligned_records=not_null(r.compact_records(), "unaligned_records"),
+            r.i32(),
+            r.i16(),
+            SnapshotId.decode(r, version),
+            r.i64(),
+            r.i64(),
+            not_null(r.compact_records(), "unaligned_records"),
         )
         for _ in range(r.uvarint()):
             tag = r.uvarint()
@@ -142,15 +141,15 @@ class TopicSnapshot(Message):
         "partitions",
     )
 
-    def __init__(self, *, name: str = "", partitions: list[PartitionSnapshot] = EMPTY) -> None:
+    def __init__(self, name: str = "", partitions: list[PartitionSnapshot] = EMPTY) -> None:
         self.name: str = name
         self.partitions: list[PartitionSnapshot] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> TopicSnapshot:
         made = TopicSnapshot(
-            name=r.compact_string(),
-            partitions=[PartitionSnapshot.decode(r, version) for _ in range(r.compact_array(37))],
+            r.compact_string(),
+            [PartitionSnapshot.decode(r, version) for _ in range(r.compact_array(37))],
         )
         r.skip_tags()
         return made
@@ -172,7 +171,7 @@ class NodeEndpoint(Message):
         "port",
     )
 
-    def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0) -> None:
+    def __init__(self, node_id: int = 0, host: str = "", port: int = 0) -> None:
         self.node_id: int = node_id
         self.host: str = host
         self.port: int = port
@@ -180,9 +179,9 @@ class NodeEndpoint(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> NodeEndpoint:
         made = NodeEndpoint(
-            node_id=r.i32(),
-            host=r.compact_string(),
-            port=r.u16(),
+            r.i32(),
+            r.compact_string(),
+            r.u16(),
         )
         r.skip_tags()
         return made
@@ -211,7 +210,6 @@ class FetchSnapshotResponse(Message):
 
     def __init__(
         self,
-        *,
         throttle_time_ms: int = 0,
         error_code: int = 0,
         topics: list[TopicSnapshot] = EMPTY,
@@ -227,9 +225,9 @@ class FetchSnapshotResponse(Message):
         if version < 0 or version > 1:
             bad_version("FetchSnapshotResponse", version)
         made = FetchSnapshotResponse(
-            throttle_time_ms=r.i32(),
-            error_code=r.i16(),
-            topics=[TopicSnapshot.decode(r, version) for _ in range(r.compact_array(3))],
+            r.i32(),
+            r.i16(),
+            [TopicSnapshot.decode(r, version) for _ in range(r.compact_array(3))],
         )
         for _ in range(r.uvarint()):
             tag = r.uvarint()

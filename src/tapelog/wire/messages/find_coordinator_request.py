@@ -23,7 +23,7 @@ class FindCoordinatorRequest(Message):
         "coordinator_keys",
     )
 
-    def __init__(self, *, key: str = "", key_type: int = 0, coordinator_keys: list[str] = EMPTY) -> None:
+    def __init__(self, key: str = "", key_type: int = 0, coordinator_keys: list[str] = EMPTY) -> None:
         self.key: str = key
         self.key_type: int = key_type
         self.coordinator_keys: list[str] = [] if coordinator_keys is EMPTY else coordinator_keys
@@ -33,9 +33,9 @@ class FindCoordinatorRequest(Message):
         if version < 0 or version > 6:
             bad_version("FindCoordinatorRequest", version)
         made = FindCoordinatorRequest(
-            key="" if version >= 4 else r.compact_string() if version >= 3 else r.string(),
-            key_type=r.i8() if version >= 1 else 0,
-            coordinator_keys=[r.compact_string() for _ in range(r.compact_array(1))] if version >= 4 else [],
+            "" if version >= 4 else r.compact_string() if version >= 3 else r.string(),
+            r.i8() if version >= 1 else 0,
+            [r.compact_string() for _ in range(r.compact_array(1))] if version >= 4 else [],
         )
         if version >= 3:
             r.skip_tags()

@@ -23,7 +23,6 @@ class Coordinator(Message):
 
     def __init__(
         self,
-        *,
         key: str = "",
         node_id: int = 0,
         host: str = "",
@@ -41,12 +40,12 @@ class Coordinator(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> Coordinator:
         made = Coordinator(
-            key=r.compact_string(),
-            node_id=r.i32(),
-            host=r.compact_string(),
-            port=r.i32(),
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string(),
+            r.compact_string(),
+            r.i32(),
+            r.compact_string(),
+            r.i32(),
+            r.i16(),
+            r.compact_nullable_string(),
         )
         r.skip_tags()
         return made
@@ -81,7 +80,6 @@ class FindCoordinatorResponse(Message):
 
     def __init__(
         self,
-        *,
         throttle_time_ms: int = 0,
         error_code: int = 0,
         error_message: str | None = "",
@@ -103,19 +101,19 @@ class FindCoordinatorResponse(Message):
         if version < 0 or version > 6:
             bad_version("FindCoordinatorResponse", version)
         made = FindCoordinatorResponse(
-            throttle_time_ms=r.i32() if version >= 1 else 0,
-            error_code=0 if version >= 4 else r.i16(),
-            error_message=""
+            r.i32() if version >= 1 else 0,
+            0 if version >= 4 else r.i16(),
+            ""
             if version >= 4
             else r.compact_nullable_string()
             if version >= 3
             else r.nullable_string()
             if version >= 1
             else "",
-            node_id=0 if version >= 4 else r.i32(),
-            host="" if version >= 4 else r.compact_string() if version >= 3 else r.string(),
-            port=0 if version >= 4 else r.i32(),
-            coordinators=[Coordinator.decode(r, version) for _ in range(r.compact_array(14))] if version >= 4 else [],
+            0 if version >= 4 else r.i32(),
+            "" if version >= 4 else r.compact_string() if version >= 3 else r.string(),
+            0 if version >= 4 else r.i32(),
+            [Coordinator.decode(r, version) for _ in range(r.compact_array(14))] if version >= 4 else [],
         )
         if version >= 3:
             r.skip_tags()

@@ -20,7 +20,7 @@ class GetTelemetrySubscriptionsRequest(Message):
     FLEXIBLE_FROM: ClassVar[int] = 0
     FIELDS: ClassVar[tuple[str, ...]] = ("client_instance_id",)
 
-    def __init__(self, *, client_instance_id: bytes = ZERO_UUID) -> None:
+    def __init__(self, client_instance_id: bytes = ZERO_UUID) -> None:
         self.client_instance_id: bytes = client_instance_id
 
     @staticmethod
@@ -28,7 +28,7 @@ class GetTelemetrySubscriptionsRequest(Message):
         if version != 0:
             bad_version("GetTelemetrySubscriptionsRequest", version)
         made = GetTelemetrySubscriptionsRequest(
-            client_instance_id=r.uuid(),
+            r.uuid(),
         )
         r.skip_tags()
         return made

@@ -32,7 +32,6 @@ class GetTelemetrySubscriptionsResponse(Message):
 
     def __init__(
         self,
-        *,
         throttle_time_ms: int = 0,
         error_code: int = 0,
         client_instance_id: bytes = ZERO_UUID,
@@ -60,15 +59,15 @@ class GetTelemetrySubscriptionsResponse(Message):
         if version != 0:
             bad_version("GetTelemetrySubscriptionsResponse", version)
         made = GetTelemetrySubscriptionsResponse(
-            throttle_time_ms=r.i32(),
-            error_code=r.i16(),
-            client_instance_id=r.uuid(),
-            subscription_id=r.i32(),
-            accepted_compression_types=[r.i8() for _ in range(r.compact_array(1))],
-            push_interval_ms=r.i32(),
-            telemetry_max_bytes=r.i32(),
-            delta_temporality=r.boolean(),
-            requested_metrics=[r.compact_string() for _ in range(r.compact_array(1))],
+            r.i32(),
+            r.i16(),
+            r.uuid(),
+            r.i32(),
+            [r.i8() for _ in range(r.compact_array(1))],
+            r.i32(),
+            r.i32(),
+            r.boolean(),
+            [r.compact_string() for _ in range(r.compact_array(1))],
         )
         r.skip_tags()
         return made

@@ -25,7 +25,7 @@ class HeartbeatRequest(Message):
     )
 
     def __init__(
-        self, *, group_id: str = "", generation_id: int = 0, member_id: str = "", group_instance_id: str | None = None
+        self, group_id: str = "", generation_id: int = 0, member_id: str = "", group_instance_id: str | None = None
     ) -> None:
         self.group_id: str = group_id
         self.generation_id: int = generation_id
@@ -37,14 +37,10 @@ class HeartbeatRequest(Message):
         if version < 0 or version > 4:
             bad_version("HeartbeatRequest", version)
         made = HeartbeatRequest(
-            group_id=r.compact_string() if version >= 4 else r.string(),
-            generation_id=r.i32(),
-            member_id=r.compact_string() if version >= 4 else r.string(),
-            group_instance_id=r.compact_nullable_string()
-            if version >= 4
-            else r.nullable_string()
-            if version >= 3
-            else None,
+            r.compact_string() if version >= 4 else r.string(),
+            r.i32(),
+            r.compact_string() if version >= 4 else r.string(),
+            r.compact_nullable_string() if version >= 4 else r.nullable_string() if version >= 3 else None,
         )
         if version >= 4:
             r.skip_tags()

@@ -22,7 +22,7 @@ class HeartbeatResponse(Message):
         "error_code",
     )
 
-    def __init__(self, *, throttle_time_ms: int = 0, error_code: int = 0) -> None:
+    def __init__(self, throttle_time_ms: int = 0, error_code: int = 0) -> None:
         self.throttle_time_ms: int = throttle_time_ms
         self.error_code: int = error_code
 
@@ -31,8 +31,8 @@ class HeartbeatResponse(Message):
         if version < 0 or version > 4:
             bad_version("HeartbeatResponse", version)
         made = HeartbeatResponse(
-            throttle_time_ms=r.i32() if version >= 1 else 0,
-            error_code=r.i16(),
+            r.i32() if version >= 1 else 0,
+            r.i16(),
         )
         if version >= 4:
             r.skip_tags()

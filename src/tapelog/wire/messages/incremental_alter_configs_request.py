@@ -18,7 +18,7 @@ class AlterableConfig(Message):
         "value",
     )
 
-    def __init__(self, *, name: str = "", config_operation: int = 0, value: str | None = "") -> None:
+    def __init__(self, name: str = "", config_operation: int = 0, value: str | None = "") -> None:
         self.name: str = name
         self.config_operation: int = config_operation
         self.value: str | None = value
@@ -26,9 +26,9 @@ class AlterableConfig(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> AlterableConfig:
         made = AlterableConfig(
-            name=r.compact_string() if version >= 1 else r.string(),
-            config_operation=r.i8(),
-            value=r.compact_nullable_string() if version >= 1 else r.nullable_string(),
+            r.compact_string() if version >= 1 else r.string(),
+            r.i8(),
+            r.compact_nullable_string() if version >= 1 else r.nullable_string(),
         )
         if version >= 1:
             r.skip_tags()
@@ -57,9 +57,7 @@ class AlterConfigsResource(Message):
         "configs",
     )
 
-    def __init__(
-        self, *, resource_type: int = 0, resource_name: str = "", configs: list[AlterableConfig] = EMPTY
-    ) -> None:
+    def __init__(self, resource_type: int = 0, resource_name: str = "", configs: list[AlterableConfig] = EMPTY) -> None:
         self.resource_type: int = resource_type
         self.resource_name: str = resource_name
         self.configs: list[AlterableConfig] = [] if configs is EMPTY else configs
@@ -67,9 +65,9 @@ class AlterConfigsResource(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> AlterConfigsResource:
         made = AlterConfigsResource(
-            resource_type=r.i8(),
-            resource_name=r.compact_string() if version >= 1 else r.string(),
-            configs=[AlterableConfig.decode(r, version) for _ in range(r.compact_array(4))]
+            r.i8(),
+            r.compact_string() if version >= 1 else r.string(),
+            [AlterableConfig.decode(r, version) for _ in range(r.compact_array(4))]
             if version >= 1
             else [AlterableConfig.decode(r, version) for _ in range(r.array(4))],
         )
@@ -106,7 +104,7 @@ class IncrementalAlterConfigsRequest(Message):
         "validate_only",
     )
 
-    def __init__(self, *, resources: list[AlterConfigsResource] = EMPTY, validate_only: bool = False) -> None:
+    def __init__(self, resources: list[AlterConfigsResource] = EMPTY, validate_only: bool = False) -> None:
         self.resources: list[AlterConfigsResource] = [] if resources is EMPTY else resources
         self.validate_only: bool = validate_only
 
@@ -115,10 +113,10 @@ class IncrementalAlterConfigsRequest(Message):
         if version < 0 or version > 1:
             bad_version("IncrementalAlterConfigsRequest", version)
         made = IncrementalAlterConfigsRequest(
-            resources=[AlterConfigsResource.decode(r, version) for _ in range(r.compact_array(4))]
+            [AlterConfigsResource.decode(r, version) for _ in range(r.compact_array(4))]
             if version >= 1
             else [AlterConfigsResource.decode(r, version) for _ in range(r.array(4))],
-            validate_only=r.boolean(),
+            r.boolean(),
         )
         if version >= 1:
             r.skip_tags()

@@ -28,7 +28,6 @@ class InitProducerIdRequest(Message):
 
     def __init__(
         self,
-        *,
         transactional_id: str | None = "",
         transaction_timeout_ms: int = 0,
         producer_id: int = -1,
@@ -48,12 +47,12 @@ class InitProducerIdRequest(Message):
         if version < 0 or version > 6:
             bad_version("InitProducerIdRequest", version)
         made = InitProducerIdRequest(
-            transactional_id=r.compact_nullable_string() if version >= 2 else r.nullable_string(),
-            transaction_timeout_ms=r.i32(),
-            producer_id=r.i64() if version >= 3 else -1,
-            producer_epoch=r.i16() if version >= 3 else -1,
-            enable2_pc=r.boolean() if version >= 6 else False,
-            keep_prepared_txn=r.boolean() if version >= 6 else False,
+            r.compact_nullable_string() if version >= 2 else r.nullable_string(),
+            r.i32(),
+            r.i64() if version >= 3 else -1,
+            r.i16() if version >= 3 else -1,
+            r.boolean() if version >= 6 else False,
+            r.boolean() if version >= 6 else False,
         )
         if version >= 2:
             r.skip_tags()

@@ -28,7 +28,6 @@ class InitProducerIdResponse(Message):
 
     def __init__(
         self,
-        *,
         throttle_time_ms: int = 0,
         error_code: int = 0,
         producer_id: int = -1,
@@ -48,12 +47,12 @@ class InitProducerIdResponse(Message):
         if version < 0 or version > 6:
             bad_version("InitProducerIdResponse", version)
         made = InitProducerIdResponse(
-            throttle_time_ms=r.i32(),
-            error_code=r.i16(),
-            producer_id=r.i64(),
-            producer_epoch=r.i16(),
-            ongoing_txn_producer_id=r.i64() if version >= 6 else -1,
-            ongoing_txn_producer_epoch=r.i16() if version >= 6 else -1,
+            r.i32(),
+            r.i16(),
+            r.i64(),
+            r.i16(),
+            r.i64() if version >= 6 else -1,
+            r.i16() if version >= 6 else -1,
         )
         if version >= 2:
             r.skip_tags()

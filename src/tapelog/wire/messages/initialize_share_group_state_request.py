@@ -19,7 +19,7 @@ class PartitionData(Message):
         "start_offset",
     )
 
-    def __init__(self, *, partition: int = 0, state_epoch: int = 0, start_offset: int = 0) -> None:
+    def __init__(self, partition: int = 0, state_epoch: int = 0, start_offset: int = 0) -> None:
         self.partition: int = partition
         self.state_epoch: int = state_epoch
         self.start_offset: int = start_offset
@@ -27,9 +27,9 @@ class PartitionData(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> PartitionData:
         made = PartitionData(
-            partition=r.i32(),
-            state_epoch=r.i32(),
-            start_offset=r.i64(),
+            r.i32(),
+            r.i32(),
+            r.i64(),
         )
         r.skip_tags()
         return made
@@ -49,15 +49,15 @@ class InitializeStateData(Message):
         "partitions",
     )
 
-    def __init__(self, *, topic_id: bytes = ZERO_UUID, partitions: list[PartitionData] = EMPTY) -> None:
+    def __init__(self, topic_id: bytes = ZERO_UUID, partitions: list[PartitionData] = EMPTY) -> None:
         self.topic_id: bytes = topic_id
         self.partitions: list[PartitionData] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> InitializeStateData:
         made = InitializeStateData(
-            topic_id=r.uuid(),
-            partitions=[PartitionData.decode(r, version) for _ in range(r.compact_array(17))],
+            r.uuid(),
+            [PartitionData.decode(r, version) for _ in range(r.compact_array(17))],
         )
         r.skip_tags()
         return made
@@ -83,7 +83,7 @@ class InitializeShareGroupStateRequest(Message):
         "topics",
     )
 
-    def __init__(self, *, group_id: str = "", topics: list[InitializeStateData] = EMPTY) -> None:
+    def __init__(self, group_id: str = "", topics: list[InitializeStateData] = EMPTY) -> None:
         self.group_id: str = group_id
         self.topics: list[InitializeStateData] = [] if topics is EMPTY else topics
 
@@ -92,8 +92,8 @@ class InitializeShareGroupStateRequest(Message):
         if version != 0:
             bad_version("InitializeShareGroupStateRequest", version)
         made = InitializeShareGroupStateRequest(
-            group_id=r.compact_string(),
-            topics=[InitializeStateData.decode(r, version) for _ in range(r.compact_array(18))],
+            r.compact_string(),
+            [InitializeStateData.decode(r, version) for _ in range(r.compact_array(18))],
         )
         r.skip_tags()
         return made

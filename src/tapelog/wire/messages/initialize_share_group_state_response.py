@@ -19,7 +19,7 @@ class PartitionResult(Message):
         "error_message",
     )
 
-    def __init__(self, *, partition: int = 0, error_code: int = 0, error_message: str | None = None) -> None:
+    def __init__(self, partition: int = 0, error_code: int = 0, error_message: str | None = None) -> None:
         self.partition: int = partition
         self.error_code: int = error_code
         self.error_message: str | None = error_message
@@ -27,9 +27,9 @@ class PartitionResult(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> PartitionResult:
         made = PartitionResult(
-            partition=r.i32(),
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string(),
+            r.i32(),
+            r.i16(),
+            r.compact_nullable_string(),
         )
         r.skip_tags()
         return made
@@ -49,15 +49,15 @@ class InitializeStateResult(Message):
         "partitions",
     )
 
-    def __init__(self, *, topic_id: bytes = ZERO_UUID, partitions: list[PartitionResult] = EMPTY) -> None:
+    def __init__(self, topic_id: bytes = ZERO_UUID, partitions: list[PartitionResult] = EMPTY) -> None:
         self.topic_id: bytes = topic_id
         self.partitions: list[PartitionResult] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> InitializeStateResult:
         made = InitializeStateResult(
-            topic_id=r.uuid(),
-            partitions=[PartitionResult.decode(r, version) for _ in range(r.compact_array(8))],
+            r.uuid(),
+            [PartitionResult.decode(r, version) for _ in range(r.compact_array(8))],
         )
         r.skip_tags()
         return made
@@ -80,7 +80,7 @@ class InitializeShareGroupStateResponse(Message):
     FLEXIBLE_FROM: ClassVar[int] = 0
     FIELDS: ClassVar[tuple[str, ...]] = ("results",)
 
-    def __init__(self, *, results: list[InitializeStateResult] = EMPTY) -> None:
+    def __init__(self, results: list[InitializeStateResult] = EMPTY) -> None:
         self.results: list[InitializeStateResult] = [] if results is EMPTY else results
 
     @staticmethod
@@ -88,7 +88,7 @@ class InitializeShareGroupStateResponse(Message):
         if version != 0:
             bad_version("InitializeShareGroupStateResponse", version)
         made = InitializeShareGroupStateResponse(
-            results=[InitializeStateResult.decode(r, version) for _ in range(r.compact_array(18))],
+            [InitializeStateResult.decode(r, version) for _ in range(r.compact_array(18))],
         )
         r.skip_tags()
         return made

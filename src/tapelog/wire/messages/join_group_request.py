@@ -17,15 +17,15 @@ class JoinGroupRequestProtocol(Message):
         "metadata",
     )
 
-    def __init__(self, *, name: str = "", metadata: bytes = b"") -> None:
+    def __init__(self, name: str = "", metadata: bytes = b"") -> None:
         self.name: str = name
         self.metadata: bytes = metadata
 
     @staticmethod
     def decode(r: Reader, version: int) -> JoinGroupRequestProtocol:
         made = JoinGroupRequestProtocol(
-            name=r.compact_string() if version >= 6 else r.string(),
-            metadata=r.compact_bytestring() if version >= 6 else r.bytestring(),
+            r.compact_string() if version >= 6 else r.string(),
+            r.compact_bytestring() if version >= 6 else r.bytestring(),
         )
         if version >= 6:
             r.skip_tags()
@@ -63,7 +63,6 @@ class JoinGroupRequest(Message):
 
     def __init__(
         self,
-        *,
         group_id: str = "",
         session_timeout_ms: int = 0,
         rebalance_timeout_ms: int = -1,
@@ -87,20 +86,16 @@ class JoinGroupRequest(Message):
         if version < 0 or version > 9:
             bad_version("JoinGroupRequest", version)
         made = JoinGroupRequest(
-            group_id=r.compact_string() if version >= 6 else r.string(),
-            session_timeout_ms=r.i32(),
-            rebalance_timeout_ms=r.i32() if version >= 1 else -1,
-            member_id=r.compact_string() if version >= 6 else r.string(),
-            group_instance_id=r.compact_nullable_string()
-            if version >= 6
-            else r.nullable_string()
-            if version >= 5
-            else None,
-            protocol_type=r.compact_string() if version >= 6 else r.string(),
-            protocols=[JoinGroupRequestProtocol.decode(r, version) for _ in range(r.compact_array(3))]
+            r.compact_string() if version >= 6 else r.string(),
+            r.i32(),
+            r.i32() if version >= 1 else -1,
+            r.compact_string() if version >= 6 else r.string(),
+            r.compact_nullable_string() if version >= 6 else r.nullable_string() if version >= 5 else None,
+            r.compact_string() if version >= 6 else r.string(),
+            [JoinGroupRequestProtocol.decode(r, version) for _ in range(r.compact_array(3))]
             if version >= 6
             else [JoinGroupRequestProtocol.decode(r, version) for _ in range(r.array(3))],
-            reason=r.compact_nullable_string() if version >= 8 else None,
+            r.compact_nullable_string() if version >= 8 else None,
         )
         if version >= 6:
             r.skip_tags()

@@ -18,7 +18,7 @@ class JoinGroupResponseMember(Message):
         "metadata",
     )
 
-    def __init__(self, *, member_id: str = "", group_instance_id: str | None = None, metadata: bytes = b"") -> None:
+    def __init__(self, member_id: str = "", group_instance_id: str | None = None, metadata: bytes = b"") -> None:
         self.member_id: str = member_id
         self.group_instance_id: str | None = group_instance_id
         self.metadata: bytes = metadata
@@ -26,13 +26,9 @@ class JoinGroupResponseMember(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> JoinGroupResponseMember:
         made = JoinGroupResponseMember(
-            member_id=r.compact_string() if version >= 6 else r.string(),
-            group_instance_id=r.compact_nullable_string()
-            if version >= 6
-            else r.nullable_string()
-            if version >= 5
-            else None,
-            metadata=r.compact_bytestring() if version >= 6 else r.bytestring(),
+            r.compact_string() if version >= 6 else r.string(),
+            r.compact_nullable_string() if version >= 6 else r.nullable_string() if version >= 5 else None,
+            r.compact_bytestring() if version >= 6 else r.bytestring(),
         )
         if version >= 6:
             r.skip_tags()
@@ -77,7 +73,6 @@ class JoinGroupResponse(Message):
 
     def __init__(
         self,
-        *,
         throttle_time_ms: int = 0,
         error_code: int = 0,
         generation_id: int = -1,
@@ -103,19 +98,15 @@ class JoinGroupResponse(Message):
         if version < 0 or version > 9:
             bad_version("JoinGroupResponse", version)
         made = JoinGroupResponse(
-            throttle_time_ms=r.i32() if version >= 2 else 0,
-            error_code=r.i16(),
-            generation_id=r.i32(),
-            protocol_type=r.compact_nullable_string() if version >= 7 else None,
-            protocol_name=r.compact_nullable_string()
-            if version >= 7
-            else r.compact_string()
-            if version >= 6
-            else r.string(),
-            leader=r.compact_string() if version >= 6 else r.string(),
-            skip_assignment=r.boolean() if version >= 9 else False,
-            member_id=r.compact_string() if version >= 6 else r.string(),
-            members=[JoinGroupResponseMember.decode(r, version) for _ in range(r.compact_array(4))]
+            r.i32() if version >= 2 else 0,
+            r.i16(),
+            r.i32(),
+            r.compact_nullable_string() if version >= 7 else None,
+            r.compact_nullable_string() if version >= 7 else r.compact_string() if version >= 6 else r.string(),
+            r.compact_string() if version >= 6 else r.string(),
+            r.boolean() if version >= 9 else False,
+            r.compact_string() if version >= 6 else r.string(),
+            [JoinGroupResponseMember.decode(r, version) for _ in range(r.compact_array(4))]
             if version >= 6
             else [JoinGroupResponseMember.decode(r, version) for _ in range(r.array(4))],
         )

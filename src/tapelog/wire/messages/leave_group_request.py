@@ -18,7 +18,7 @@ class MemberIdentity(Message):
         "reason",
     )
 
-    def __init__(self, *, member_id: str = "", group_instance_id: str | None = None, reason: str | None = None) -> None:
+    def __init__(self, member_id: str = "", group_instance_id: str | None = None, reason: str | None = None) -> None:
         self.member_id: str = member_id
         self.group_instance_id: str | None = group_instance_id
         self.reason: str | None = reason
@@ -26,9 +26,9 @@ class MemberIdentity(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> MemberIdentity:
         made = MemberIdentity(
-            member_id=r.compact_string() if version >= 4 else r.string(),
-            group_instance_id=r.compact_nullable_string() if version >= 4 else r.nullable_string(),
-            reason=r.compact_nullable_string() if version >= 5 else None,
+            r.compact_string() if version >= 4 else r.string(),
+            r.compact_nullable_string() if version >= 4 else r.nullable_string(),
+            r.compact_nullable_string() if version >= 5 else None,
         )
         if version >= 4:
             r.skip_tags()
@@ -61,7 +61,7 @@ class LeaveGroupRequest(Message):
         "members",
     )
 
-    def __init__(self, *, group_id: str = "", member_id: str = "", members: list[MemberIdentity] = EMPTY) -> None:
+    def __init__(self, group_id: str = "", member_id: str = "", members: list[MemberIdentity] = EMPTY) -> None:
         self.group_id: str = group_id
         self.member_id: str = member_id
         self.members: list[MemberIdentity] = [] if members is EMPTY else members
@@ -71,9 +71,9 @@ class LeaveGroupRequest(Message):
         if version < 0 or version > 5:
             bad_version("LeaveGroupRequest", version)
         made = LeaveGroupRequest(
-            group_id=r.compact_string() if version >= 4 else r.string(),
-            member_id="" if version >= 3 else r.string(),
-            members=[MemberIdentity.decode(r, version) for _ in range(r.compact_array(3))]
+            r.compact_string() if version >= 4 else r.string(),
+            "" if version >= 3 else r.string(),
+            [MemberIdentity.decode(r, version) for _ in range(r.compact_array(3))]
             if version >= 4
             else [MemberIdentity.decode(r, version) for _ in range(r.array(3))]
             if version >= 3

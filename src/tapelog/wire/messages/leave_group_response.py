@@ -18,7 +18,7 @@ class MemberResponse(Message):
         "error_code",
     )
 
-    def __init__(self, *, member_id: str = "", group_instance_id: str | None = "", error_code: int = 0) -> None:
+    def __init__(self, member_id: str = "", group_instance_id: str | None = "", error_code: int = 0) -> None:
         self.member_id: str = member_id
         self.group_instance_id: str | None = group_instance_id
         self.error_code: int = error_code
@@ -26,9 +26,9 @@ class MemberResponse(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> MemberResponse:
         made = MemberResponse(
-            member_id=r.compact_string() if version >= 4 else r.string(),
-            group_instance_id=r.compact_nullable_string() if version >= 4 else r.nullable_string(),
-            error_code=r.i16(),
+            r.compact_string() if version >= 4 else r.string(),
+            r.compact_nullable_string() if version >= 4 else r.nullable_string(),
+            r.i16(),
         )
         if version >= 4:
             r.skip_tags()
@@ -60,9 +60,7 @@ class LeaveGroupResponse(Message):
         "members",
     )
 
-    def __init__(
-        self, *, throttle_time_ms: int = 0, error_code: int = 0, members: list[MemberResponse] = EMPTY
-    ) -> None:
+    def __init__(self, throttle_time_ms: int = 0, error_code: int = 0, members: list[MemberResponse] = EMPTY) -> None:
         self.throttle_time_ms: int = throttle_time_ms
         self.error_code: int = error_code
         self.members: list[MemberResponse] = [] if members is EMPTY else members
@@ -72,9 +70,9 @@ class LeaveGroupResponse(Message):
         if version < 0 or version > 5:
             bad_version("LeaveGroupResponse", version)
         made = LeaveGroupResponse(
-            throttle_time_ms=r.i32() if version >= 1 else 0,
-            error_code=r.i16(),
-            members=[MemberResponse.decode(r, version) for _ in range(r.compact_array(5))]
+            r.i32() if version >= 1 else 0,
+            r.i16(),
+            [MemberResponse.decode(r, version) for _ in range(r.compact_array(5))]
             if version >= 4
             else [MemberResponse.decode(r, version) for _ in range(r.array(5))]
             if version >= 3

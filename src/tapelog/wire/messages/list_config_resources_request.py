@@ -19,7 +19,7 @@ class ListConfigResourcesRequest(Message):
     FLEXIBLE_FROM: ClassVar[int] = 0
     FIELDS: ClassVar[tuple[str, ...]] = ("resource_types",)
 
-    def __init__(self, *, resource_types: list[int] = EMPTY) -> None:
+    def __init__(self, resource_types: list[int] = EMPTY) -> None:
         self.resource_types: list[int] = [] if resource_types is EMPTY else resource_types
 
     @staticmethod
@@ -27,7 +27,7 @@ class ListConfigResourcesRequest(Message):
         if version < 0 or version > 1:
             bad_version("ListConfigResourcesRequest", version)
         made = ListConfigResourcesRequest(
-            resource_types=[r.i8() for _ in range(r.compact_array(1))] if version >= 1 else [],
+            [r.i8() for _ in range(r.compact_array(1))] if version >= 1 else [],
         )
         r.skip_tags()
         return made

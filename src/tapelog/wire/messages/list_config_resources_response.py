@@ -17,15 +17,15 @@ class ConfigResource(Message):
         "resource_type",
     )
 
-    def __init__(self, *, resource_name: str = "", resource_type: int = 16) -> None:
+    def __init__(self, resource_name: str = "", resource_type: int = 16) -> None:
         self.resource_name: str = resource_name
         self.resource_type: int = resource_type
 
     @staticmethod
     def decode(r: Reader, version: int) -> ConfigResource:
         made = ConfigResource(
-            resource_name=r.compact_string(),
-            resource_type=r.i8() if version >= 1 else 16,
+            r.compact_string(),
+            r.i8() if version >= 1 else 16,
         )
         r.skip_tags()
         return made
@@ -52,7 +52,7 @@ class ListConfigResourcesResponse(Message):
     )
 
     def __init__(
-        self, *, throttle_time_ms: int = 0, error_code: int = 0, config_resources: list[ConfigResource] = EMPTY
+        self, throttle_time_ms: int = 0, error_code: int = 0, config_resources: list[ConfigResource] = EMPTY
     ) -> None:
         self.throttle_time_ms: int = throttle_time_ms
         self.error_code: int = error_code
@@ -63,9 +63,9 @@ class ListConfigResourcesResponse(Message):
         if version < 0 or version > 1:
             bad_version("ListConfigResourcesResponse", version)
         made = ListConfigResourcesResponse(
-            throttle_time_ms=r.i32(),
-            error_code=r.i16(),
-            config_resources=[ConfigResource.decode(r, version) for _ in range(r.compact_array(2))],
+            r.i32(),
+            r.i16(),
+            [ConfigResource.decode(r, version) for _ in range(r.compact_array(2))],
         )
         r.skip_tags()
         return made

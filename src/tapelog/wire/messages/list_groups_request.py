@@ -22,7 +22,7 @@ class ListGroupsRequest(Message):
         "types_filter",
     )
 
-    def __init__(self, *, states_filter: list[str] = EMPTY, types_filter: list[str] = EMPTY) -> None:
+    def __init__(self, states_filter: list[str] = EMPTY, types_filter: list[str] = EMPTY) -> None:
         self.states_filter: list[str] = [] if states_filter is EMPTY else states_filter
         self.types_filter: list[str] = [] if types_filter is EMPTY else types_filter
 
@@ -31,8 +31,8 @@ class ListGroupsRequest(Message):
         if version < 0 or version > 5:
             bad_version("ListGroupsRequest", version)
         made = ListGroupsRequest(
-            states_filter=[r.compact_string() for _ in range(r.compact_array(1))] if version >= 4 else [],
-            types_filter=[r.compact_string() for _ in range(r.compact_array(1))] if version >= 5 else [],
+            [r.compact_string() for _ in range(r.compact_array(1))] if version >= 4 else [],
+            [r.compact_string() for _ in range(r.compact_array(1))] if version >= 5 else [],
         )
         if version >= 3:
             r.skip_tags()

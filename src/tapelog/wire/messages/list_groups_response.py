@@ -20,7 +20,7 @@ class ListedGroup(Message):
     )
 
     def __init__(
-        self, *, group_id: str = "", protocol_type: str = "", group_state: str = "", group_type: str = ""
+        self, group_id: str = "", protocol_type: str = "", group_state: str = "", group_type: str = ""
     ) -> None:
         self.group_id: str = group_id
         self.protocol_type: str = protocol_type
@@ -30,10 +30,10 @@ class ListedGroup(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> ListedGroup:
         made = ListedGroup(
-            group_id=r.compact_string() if version >= 3 else r.string(),
-            protocol_type=r.compact_string() if version >= 3 else r.string(),
-            group_state=r.compact_string() if version >= 4 else "",
-            group_type=r.compact_string() if version >= 5 else "",
+            r.compact_string() if version >= 3 else r.string(),
+            r.compact_string() if version >= 3 else r.string(),
+            r.compact_string() if version >= 4 else "",
+            r.compact_string() if version >= 5 else "",
         )
         if version >= 3:
             r.skip_tags()
@@ -68,7 +68,7 @@ class ListGroupsResponse(Message):
         "groups",
     )
 
-    def __init__(self, *, throttle_time_ms: int = 0, error_code: int = 0, groups: list[ListedGroup] = EMPTY) -> None:
+    def __init__(self, throttle_time_ms: int = 0, error_code: int = 0, groups: list[ListedGroup] = EMPTY) -> None:
         self.throttle_time_ms: int = throttle_time_ms
         self.error_code: int = error_code
         self.groups: list[ListedGroup] = [] if groups is EMPTY else groups
@@ -78,9 +78,9 @@ class ListGroupsResponse(Message):
         if version < 0 or version > 5:
             bad_version("ListGroupsResponse", version)
         made = ListGroupsResponse(
-            throttle_time_ms=r.i32() if version >= 1 else 0,
-            error_code=r.i16(),
-            groups=[ListedGroup.decode(r, version) for _ in range(r.compact_array(3))]
+            r.i32() if version >= 1 else 0,
+            r.i16(),
+            [ListedGroup.decode(r, version) for _ in range(r.compact_array(3))]
             if version >= 3
             else [ListedGroup.decode(r, version) for _ in range(r.array(3))],
         )

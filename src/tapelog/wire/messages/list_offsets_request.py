@@ -18,7 +18,7 @@ class ListOffsetsPartition(Message):
         "timestamp",
     )
 
-    def __init__(self, *, partition_index: int = 0, current_leader_epoch: int = -1, timestamp: int = 0) -> None:
+    def __init__(self, partition_index: int = 0, current_leader_epoch: int = -1, timestamp: int = 0) -> None:
         self.partition_index: int = partition_index
         self.current_leader_epoch: int = current_leader_epoch
         self.timestamp: int = timestamp
@@ -26,9 +26,9 @@ class ListOffsetsPartition(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> ListOffsetsPartition:
         made = ListOffsetsPartition(
-            partition_index=r.i32(),
-            current_leader_epoch=r.i32() if version >= 4 else -1,
-            timestamp=r.i64(),
+            r.i32(),
+            r.i32() if version >= 4 else -1,
+            r.i64(),
         )
         if version >= 6:
             r.skip_tags()
@@ -51,15 +51,15 @@ class ListOffsetsTopic(Message):
         "partitions",
     )
 
-    def __init__(self, *, name: str = "", partitions: list[ListOffsetsPartition] = EMPTY) -> None:
+    def __init__(self, name: str = "", partitions: list[ListOffsetsPartition] = EMPTY) -> None:
         self.name: str = name
         self.partitions: list[ListOffsetsPartition] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> ListOffsetsTopic:
         made = ListOffsetsTopic(
-            name=r.compact_string() if version >= 6 else r.string(),
-            partitions=[ListOffsetsPartition.decode(r, version) for _ in range(r.compact_array(12))]
+            r.compact_string() if version >= 6 else r.string(),
+            [ListOffsetsPartition.decode(r, version) for _ in range(r.compact_array(12))]
             if version >= 6
             else [ListOffsetsPartition.decode(r, version) for _ in range(r.array(12))],
         )
@@ -98,12 +98,7 @@ class ListOffsetsRequest(Message):
     )
 
     def __init__(
-        self,
-        *,
-        replica_id: int = 0,
-        isolation_level: int = 0,
-        topics: list[ListOffsetsTopic] = EMPTY,
-        timeout_ms: int = 0,
+        self, replica_id: int = 0, isolation_level: int = 0, topics: list[ListOffsetsTopic] = EMPTY, timeout_ms: int = 0
     ) -> None:
         self.replica_id: int = replica_id
         self.isolation_level: int = isolation_level
@@ -115,12 +110,12 @@ class ListOffsetsRequest(Message):
         if version < 1 or version > 11:
             bad_version("ListOffsetsRequest", version)
         made = ListOffsetsRequest(
-            replica_id=r.i32(),
-            isolation_level=r.i8() if version >= 2 else 0,
-            topics=[ListOffsetsTopic.decode(r, version) for _ in range(r.compact_array(3))]
+            r.i32(),
+            r.i8() if version >= 2 else 0,
+            [ListOffsetsTopic.decode(r, version) for _ in range(r.compact_array(3))]
             if version >= 6
             else [ListOffsetsTopic.decode(r, version) for _ in range(r.array(3))],
-            timeout_ms=r.i32() if version >= 10 else 0,
+            r.i32() if version >= 10 else 0,
         )
         if version >= 6:
             r.skip_tags()

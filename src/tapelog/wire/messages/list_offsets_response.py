@@ -22,7 +22,6 @@ class ListOffsetsPartitionResponse(Message):
 
     def __init__(
         self,
-        *,
         partition_index: int = 0,
         error_code: int = 0,
         timestamp: int = -1,
@@ -38,11 +37,11 @@ class ListOffsetsPartitionResponse(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> ListOffsetsPartitionResponse:
         made = ListOffsetsPartitionResponse(
-            partition_index=r.i32(),
-            error_code=r.i16(),
-            timestamp=r.i64(),
-            offset=r.i64(),
-            leader_epoch=r.i32() if version >= 4 else -1,
+            r.i32(),
+            r.i16(),
+            r.i64(),
+            r.i64(),
+            r.i32() if version >= 4 else -1,
         )
         if version >= 6:
             r.skip_tags()
@@ -70,15 +69,15 @@ class ListOffsetsTopicResponse(Message):
         "partitions",
     )
 
-    def __init__(self, *, name: str = "", partitions: list[ListOffsetsPartitionResponse] = EMPTY) -> None:
+    def __init__(self, name: str = "", partitions: list[ListOffsetsPartitionResponse] = EMPTY) -> None:
         self.name: str = name
         self.partitions: list[ListOffsetsPartitionResponse] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> ListOffsetsTopicResponse:
         made = ListOffsetsTopicResponse(
-            name=r.compact_string() if version >= 6 else r.string(),
-            partitions=[ListOffsetsPartitionResponse.decode(r, version) for _ in range(r.compact_array(22))]
+            r.compact_string() if version >= 6 else r.string(),
+            [ListOffsetsPartitionResponse.decode(r, version) for _ in range(r.compact_array(22))]
             if version >= 6
             else [ListOffsetsPartitionResponse.decode(r, version) for _ in range(r.array(22))],
         )
@@ -114,7 +113,7 @@ class ListOffsetsResponse(Message):
         "topics",
     )
 
-    def __init__(self, *, throttle_time_ms: int = 0, topics: list[ListOffsetsTopicResponse] = EMPTY) -> None:
+    def __init__(self, throttle_time_ms: int = 0, topics: list[ListOffsetsTopicResponse] = EMPTY) -> None:
         self.throttle_time_ms: int = throttle_time_ms
         self.topics: list[ListOffsetsTopicResponse] = [] if topics is EMPTY else topics
 
@@ -123,8 +122,8 @@ class ListOffsetsResponse(Message):
         if version < 1 or version > 11:
             bad_version("ListOffsetsResponse", version)
         made = ListOffsetsResponse(
-            throttle_time_ms=r.i32() if version >= 2 else 0,
-            topics=[ListOffsetsTopicResponse.decode(r, version) for _ in range(r.compact_array(3))]
+            r.i32() if version >= 2 else 0,
+            [ListOffsetsTopicResponse.decode(r, version) for _ in range(r.compact_array(3))]
             if version >= 6
             else [ListOffsetsTopicResponse.decode(r, version) for _ in range(r.array(3))],
         )

@@ -17,15 +17,15 @@ class ListPartitionReassignmentsTopics(Message):
         "partition_indexes",
     )
 
-    def __init__(self, *, name: str = "", partition_indexes: list[int] = EMPTY) -> None:
+    def __init__(self, name: str = "", partition_indexes: list[int] = EMPTY) -> None:
         self.name: str = name
         self.partition_indexes: list[int] = [] if partition_indexes is EMPTY else partition_indexes
 
     @staticmethod
     def decode(r: Reader, version: int) -> ListPartitionReassignmentsTopics:
         made = ListPartitionReassignmentsTopics(
-            name=r.compact_string(),
-            partition_indexes=r.i32_items(r.compact_array(4)),
+            r.compact_string(),
+            r.i32_items(r.compact_array(4)),
         )
         r.skip_tags()
         return made
@@ -50,9 +50,7 @@ class ListPartitionReassignmentsRequest(Message):
         "topics",
     )
 
-    def __init__(
-        self, *, timeout_ms: int = 60000, topics: list[ListPartitionReassignmentsTopics] | None = None
-    ) -> None:
+    def __init__(self, timeout_ms: int = 60000, topics: list[ListPartitionReassignmentsTopics] | None = None) -> None:
         self.timeout_ms: int = timeout_ms
         self.topics: list[ListPartitionReassignmentsTopics] | None = topics
 
@@ -61,8 +59,8 @@ class ListPartitionReassignmentsRequest(Message):
         if version != 0:
             bad_version("ListPartitionReassignmentsRequest", version)
         made = ListPartitionReassignmentsRequest(
-            timeout_ms=r.i32(),
-            topics=None
+            r.i32(),
+            None
             if (n := r.compact_nullable_array(3)) < 0
             else [ListPartitionReassignmentsTopics.decode(r, version) for _ in range(n)],
         )

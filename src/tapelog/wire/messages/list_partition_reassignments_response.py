@@ -21,7 +21,6 @@ class OngoingPartitionReassignment(Message):
 
     def __init__(
         self,
-        *,
         partition_index: int = 0,
         replicas: list[int] = EMPTY,
         adding_replicas: list[int] = EMPTY,
@@ -35,10 +34,10 @@ class OngoingPartitionReassignment(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> OngoingPartitionReassignment:
         made = OngoingPartitionReassignment(
-            partition_index=r.i32(),
-            replicas=r.i32_items(r.compact_array(4)),
-            adding_replicas=r.i32_items(r.compact_array(4)),
-            removing_replicas=r.i32_items(r.compact_array(4)),
+            r.i32(),
+            r.i32_items(r.compact_array(4)),
+            r.i32_items(r.compact_array(4)),
+            r.i32_items(r.compact_array(4)),
         )
         r.skip_tags()
         return made
@@ -62,15 +61,15 @@ class OngoingTopicReassignment(Message):
         "partitions",
     )
 
-    def __init__(self, *, name: str = "", partitions: list[OngoingPartitionReassignment] = EMPTY) -> None:
+    def __init__(self, name: str = "", partitions: list[OngoingPartitionReassignment] = EMPTY) -> None:
         self.name: str = name
         self.partitions: list[OngoingPartitionReassignment] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> OngoingTopicReassignment:
         made = OngoingTopicReassignment(
-            name=r.compact_string(),
-            partitions=[OngoingPartitionReassignment.decode(r, version) for _ in range(r.compact_array(8))],
+            r.compact_string(),
+            [OngoingPartitionReassignment.decode(r, version) for _ in range(r.compact_array(8))],
         )
         r.skip_tags()
         return made
@@ -100,7 +99,6 @@ class ListPartitionReassignmentsResponse(Message):
 
     def __init__(
         self,
-        *,
         throttle_time_ms: int = 0,
         error_code: int = 0,
         error_message: str | None = "",
@@ -116,10 +114,10 @@ class ListPartitionReassignmentsResponse(Message):
         if version != 0:
             bad_version("ListPartitionReassignmentsResponse", version)
         made = ListPartitionReassignmentsResponse(
-            throttle_time_ms=r.i32(),
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string(),
-            topics=[OngoingTopicReassignment.decode(r, version) for _ in range(r.compact_array(3))],
+            r.i32(),
+            r.i16(),
+            r.compact_nullable_string(),
+            [OngoingTopicReassignment.decode(r, version) for _ in range(r.compact_array(3))],
         )
         r.skip_tags()
         return made

@@ -26,7 +26,6 @@ class ListTransactionsRequest(Message):
 
     def __init__(
         self,
-        *,
         state_filters: list[str] = EMPTY,
         producer_id_filters: list[int] = EMPTY,
         duration_filter: int = -1,
@@ -42,10 +41,10 @@ class ListTransactionsRequest(Message):
         if version < 0 or version > 2:
             bad_version("ListTransactionsRequest", version)
         made = ListTransactionsRequest(
-            state_filters=[r.compact_string() for _ in range(r.compact_array(1))],
-            producer_id_filters=[r.i64() for _ in range(r.compact_array(8))],
-            duration_filter=r.i64() if version >= 1 else -1,
-            transactional_id_pattern=r.compact_nullable_string() if version >= 2 else None,
+            [r.compact_string() for _ in range(r.compact_array(1))],
+            [r.i64() for _ in range(r.compact_array(8))],
+            r.i64() if version >= 1 else -1,
+            r.compact_nullable_string() if version >= 2 else None,
         )
         r.skip_tags()
         return made

@@ -18,7 +18,7 @@ class TransactionState(Message):
         "transaction_state",
     )
 
-    def __init__(self, *, transactional_id: str = "", producer_id: int = 0, transaction_state: str = "") -> None:
+    def __init__(self, transactional_id: str = "", producer_id: int = 0, transaction_state: str = "") -> None:
         self.transactional_id: str = transactional_id
         self.producer_id: int = producer_id
         self.transaction_state: str = transaction_state
@@ -26,9 +26,9 @@ class TransactionState(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> TransactionState:
         made = TransactionState(
-            transactional_id=r.compact_string(),
-            producer_id=r.i64(),
-            transaction_state=r.compact_string(),
+            r.compact_string(),
+            r.i64(),
+            r.compact_string(),
         )
         r.skip_tags()
         return made
@@ -57,7 +57,6 @@ class ListTransactionsResponse(Message):
 
     def __init__(
         self,
-        *,
         throttle_time_ms: int = 0,
         error_code: int = 0,
         unknown_state_filters: list[str] = EMPTY,
@@ -73,10 +72,10 @@ class ListTransactionsResponse(Message):
         if version < 0 or version > 2:
             bad_version("ListTransactionsResponse", version)
         made = ListTransactionsResponse(
-            throttle_time_ms=r.i32(),
-            error_code=r.i16(),
-            unknown_state_filters=[r.compact_string() for _ in range(r.compact_array(1))],
-            transaction_states=[TransactionState.decode(r, version) for _ in range(r.compact_array(11))],
+            r.i32(),
+            r.i16(),
+            [r.compact_string() for _ in range(r.compact_array(1))],
+            [TransactionState.decode(r, version) for _ in range(r.compact_array(11))],
         )
         r.skip_tags()
         return made

@@ -18,15 +18,15 @@ class MetadataRequestTopic(Message):
         "name",
     )
 
-    def __init__(self, *, topic_id: bytes = ZERO_UUID, name: str | None = "") -> None:
+    def __init__(self, topic_id: bytes = ZERO_UUID, name: str | None = "") -> None:
         self.topic_id: bytes = topic_id
         self.name: str | None = name
 
     @staticmethod
     def decode(r: Reader, version: int) -> MetadataRequestTopic:
         made = MetadataRequestTopic(
-            topic_id=r.uuid() if version >= 10 else ZERO_UUID,
-            name=r.compact_nullable_string() if version >= 10 else r.compact_string() if version >= 9 else r.string(),
+            r.uuid() if version >= 10 else ZERO_UUID,
+            r.compact_nullable_string() if version >= 10 else r.compact_string() if version >= 9 else r.string(),
         )
         if version >= 9:
             r.skip_tags()
@@ -62,7 +62,6 @@ class MetadataRequest(Message):
 
     def __init__(
         self,
-        *,
         topics: list[MetadataRequestTopic] | None = EMPTY,
         allow_auto_topic_creation: bool = True,
         include_cluster_authorized_operations: bool = False,
@@ -78,7 +77,7 @@ class MetadataRequest(Message):
         if version < 0 or version > 13:
             bad_version("MetadataRequest", version)
         made = MetadataRequest(
-            topics=(
+            (
                 None
                 if (n := r.compact_nullable_array(2)) < 0
                 else [MetadataRequestTopic.decode(r, version) for _ in range(n)]
@@ -89,9 +88,9 @@ class MetadataRequest(Message):
             )
             if version >= 1
             else [MetadataRequestTopic.decode(r, version) for _ in range(r.array(2))],
-            allow_auto_topic_creation=r.boolean() if version >= 4 else True,
-            include_cluster_authorized_operations=False if version >= 11 else r.boolean() if version >= 8 else False,
-            include_topic_authorized_operations=r.boolean() if version >= 8 else False,
+            r.boolean() if version >= 4 else True,
+            False if version >= 11 else r.boolean() if version >= 8 else False,
+            r.boolean() if version >= 8 else False,
         )
         if version >= 9:
             r.skip_tags()

@@ -20,7 +20,7 @@ class MetadataResponseBroker(Message):
         "rack",
     )
 
-    def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0, rack: str | None = None) -> None:
+    def __init__(self, node_id: int = 0, host: str = "", port: int = 0, rack: str | None = None) -> None:
         self.node_id: int = node_id
         self.host: str = host
         self.port: int = port
@@ -29,10 +29,10 @@ class MetadataResponseBroker(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> MetadataResponseBroker:
         made = MetadataResponseBroker(
-            node_id=r.i32(),
-            host=r.compact_string() if version >= 9 else r.string(),
-            port=r.i32(),
-            rack=r.compact_nullable_string() if version >= 9 else r.nullable_string() if version >= 1 else None,
+            r.i32(),
+            r.compact_string() if version >= 9 else r.string(),
+            r.i32(),
+            r.compact_nullable_string() if version >= 9 else r.nullable_string() if version >= 1 else None,
         )
         if version >= 9:
             r.skip_tags()
@@ -68,7 +68,6 @@ class MetadataResponsePartition(Message):
 
     def __init__(
         self,
-        *,
         error_code: int = 0,
         partition_index: int = 0,
         leader_id: int = 0,
@@ -88,17 +87,13 @@ class MetadataResponsePartition(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> MetadataResponsePartition:
         made = MetadataResponsePartition(
-            error_code=r.i16(),
-            partition_index=r.i32(),
-            leader_id=r.i32(),
-            leader_epoch=r.i32() if version >= 7 else -1,
-            replica_nodes=r.i32_items(r.compact_array(4)) if version >= 9 else r.i32_items(r.array(4)),
-            isr_nodes=r.i32_items(r.compact_array(4)) if version >= 9 else r.i32_items(r.array(4)),
-            offline_replicas=r.i32_items(r.compact_array(4))
-            if version >= 9
-            else r.i32_items(r.array(4))
-            if version >= 5
-            else [],
+            r.i16(),
+            r.i32(),
+            r.i32(),
+            r.i32() if version >= 7 else -1,
+            r.i32_items(r.compact_array(4)) if version >= 9 else r.i32_items(r.array(4)),
+            r.i32_items(r.compact_array(4)) if version >= 9 else r.i32_items(r.array(4)),
+            r.i32_items(r.compact_array(4)) if version >= 9 else r.i32_items(r.array(4)) if version >= 5 else [],
         )
         if version >= 9:
             r.skip_tags()
@@ -144,7 +139,6 @@ class MetadataResponseTopic(Message):
 
     def __init__(
         self,
-        *,
         error_code: int = 0,
         name: str | None = "",
         topic_id: bytes = ZERO_UUID,
@@ -162,14 +156,14 @@ class MetadataResponseTopic(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> MetadataResponseTopic:
         made = MetadataResponseTopic(
-            error_code=r.i16(),
-            name=r.compact_nullable_string() if version >= 12 else r.compact_string() if version >= 9 else r.string(),
-            topic_id=r.uuid() if version >= 10 else ZERO_UUID,
-            is_internal=r.boolean() if version >= 1 else False,
-            partitions=[MetadataResponsePartition.decode(r, version) for _ in range(r.compact_array(18))]
+            r.i16(),
+            r.compact_nullable_string() if version >= 12 else r.compact_string() if version >= 9 else r.string(),
+            r.uuid() if version >= 10 else ZERO_UUID,
+            r.boolean() if version >= 1 else False,
+            [MetadataResponsePartition.decode(r, version) for _ in range(r.compact_array(18))]
             if version >= 9
             else [MetadataResponsePartition.decode(r, version) for _ in range(r.array(18))],
-            topic_authorized_operations=r.i32() if version >= 8 else -2147483648,
+            r.i32() if version >= 8 else -2147483648,
         )
         if version >= 9:
             r.skip_tags()
@@ -224,7 +218,6 @@ class MetadataResponse(Message):
 
     def __init__(
         self,
-        *,
         throttle_time_ms: int = 0,
         brokers: list[MetadataResponseBroker] = EMPTY,
         cluster_id: str | None = None,
@@ -246,17 +239,17 @@ class MetadataResponse(Message):
         if version < 0 or version > 13:
             bad_version("MetadataResponse", version)
         made = MetadataResponse(
-            throttle_time_ms=r.i32() if version >= 3 else 0,
-            brokers=[MetadataResponseBroker.decode(r, version) for _ in range(r.compact_array(10))]
+            r.i32() if version >= 3 else 0,
+            [MetadataResponseBroker.decode(r, version) for _ in range(r.compact_array(10))]
             if version >= 9
             else [MetadataResponseBroker.decode(r, version) for _ in range(r.array(10))],
-            cluster_id=r.compact_nullable_string() if version >= 9 else r.nullable_string() if version >= 2 else None,
-            controller_id=r.i32() if version >= 1 else -1,
-            topics=[MetadataResponseTopic.decode(r, version) for _ in range(r.compact_array(8))]
+            r.compact_nullable_string() if version >= 9 else r.nullable_string() if version >= 2 else None,
+            r.i32() if version >= 1 else -1,
+            [MetadataResponseTopic.decode(r, version) for _ in range(r.compact_array(8))]
             if version >= 9
             else [MetadataResponseTopic.decode(r, version) for _ in range(r.array(8))],
-            cluster_authorized_operations=-2147483648 if version >= 11 else r.i32() if version >= 8 else -2147483648,
-            error_code=r.i16() if version >= 13 else 0,
+            -2147483648 if version >= 11 else r.i32() if version >= 8 else -2147483648,
+            r.i16() if version >= 13 else 0,
         )
         if version >= 9:
             r.skip_tags()

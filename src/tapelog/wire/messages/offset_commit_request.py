@@ -22,7 +22,6 @@ class OffsetCommitRequestPartition(Message):
 
     def __init__(
         self,
-        *,
         partition_index: int = 0,
         committed_offset: int = 0,
         committed_leader_epoch: int = -1,
@@ -36,10 +35,10 @@ class OffsetCommitRequestPartition(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> OffsetCommitRequestPartition:
         made = OffsetCommitRequestPartition(
-            partition_index=r.i32(),
-            committed_offset=r.i64(),
-            committed_leader_epoch=r.i32() if version >= 6 else -1,
-            committed_metadata=r.compact_nullable_string() if version >= 8 else r.nullable_string(),
+            r.i32(),
+            r.i64(),
+            r.i32() if version >= 6 else -1,
+            r.compact_nullable_string() if version >= 8 else r.nullable_string(),
         )
         if version >= 8:
             r.skip_tags()
@@ -68,7 +67,7 @@ class OffsetCommitRequestTopic(Message):
     )
 
     def __init__(
-        self, *, name: str = "", topic_id: bytes = ZERO_UUID, partitions: list[OffsetCommitRequestPartition] = EMPTY
+        self, name: str = "", topic_id: bytes = ZERO_UUID, partitions: list[OffsetCommitRequestPartition] = EMPTY
     ) -> None:
         self.name: str = name
         self.topic_id: bytes = topic_id
@@ -77,9 +76,9 @@ class OffsetCommitRequestTopic(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> OffsetCommitRequestTopic:
         made = OffsetCommitRequestTopic(
-            name="" if version >= 10 else r.compact_string() if version >= 8 else r.string(),
-            topic_id=r.uuid() if version >= 10 else ZERO_UUID,
-            partitions=[OffsetCommitRequestPartition.decode(r, version) for _ in range(r.compact_array(14))]
+            "" if version >= 10 else r.compact_string() if version >= 8 else r.string(),
+            r.uuid() if version >= 10 else ZERO_UUID,
+            [OffsetCommitRequestPartition.decode(r, version) for _ in range(r.compact_array(14))]
             if version >= 8
             else [OffsetCommitRequestPartition.decode(r, version) for _ in range(r.array(14))],
         )
@@ -127,7 +126,6 @@ class OffsetCommitRequest(Message):
 
     def __init__(
         self,
-        *,
         group_id: str = "",
         generation_id_or_member_epoch: int = -1,
         member_id: str = "",
@@ -147,16 +145,12 @@ class OffsetCommitRequest(Message):
         if version < 2 or version > 10:
             bad_version("OffsetCommitRequest", version)
         made = OffsetCommitRequest(
-            group_id=r.compact_string() if version >= 8 else r.string(),
-            generation_id_or_member_epoch=r.i32(),
-            member_id=r.compact_string() if version >= 8 else r.string(),
-            group_instance_id=r.compact_nullable_string()
-            if version >= 8
-            else r.nullable_string()
-            if version >= 7
-            else None,
-            retention_time_ms=-1 if version >= 5 else r.i64(),
-            topics=[OffsetCommitRequestTopic.decode(r, version) for _ in range(r.compact_array(3))]
+            r.compact_string() if version >= 8 else r.string(),
+            r.i32(),
+            r.compact_string() if version >= 8 else r.string(),
+            r.compact_nullable_string() if version >= 8 else r.nullable_string() if version >= 7 else None,
+            -1 if version >= 5 else r.i64(),
+            [OffsetCommitRequestTopic.decode(r, version) for _ in range(r.compact_array(3))]
             if version >= 8
             else [OffsetCommitRequestTopic.decode(r, version) for _ in range(r.array(3))],
         )

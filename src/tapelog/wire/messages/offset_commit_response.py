@@ -18,15 +18,15 @@ class OffsetCommitResponsePartition(Message):
         "error_code",
     )
 
-    def __init__(self, *, partition_index: int = 0, error_code: int = 0) -> None:
+    def __init__(self, partition_index: int = 0, error_code: int = 0) -> None:
         self.partition_index: int = partition_index
         self.error_code: int = error_code
 
     @staticmethod
     def decode(r: Reader, version: int) -> OffsetCommitResponsePartition:
         made = OffsetCommitResponsePartition(
-            partition_index=r.i32(),
-            error_code=r.i16(),
+            r.i32(),
+            r.i16(),
         )
         if version >= 8:
             r.skip_tags()
@@ -49,7 +49,7 @@ class OffsetCommitResponseTopic(Message):
     )
 
     def __init__(
-        self, *, name: str = "", topic_id: bytes = ZERO_UUID, partitions: list[OffsetCommitResponsePartition] = EMPTY
+        self, name: str = "", topic_id: bytes = ZERO_UUID, partitions: list[OffsetCommitResponsePartition] = EMPTY
     ) -> None:
         self.name: str = name
         self.topic_id: bytes = topic_id
@@ -58,9 +58,9 @@ class OffsetCommitResponseTopic(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> OffsetCommitResponseTopic:
         made = OffsetCommitResponseTopic(
-            name="" if version >= 10 else r.compact_string() if version >= 8 else r.string(),
-            topic_id=r.uuid() if version >= 10 else ZERO_UUID,
-            partitions=[OffsetCommitResponsePartition.decode(r, version) for _ in range(r.compact_array(6))]
+            "" if version >= 10 else r.compact_string() if version >= 8 else r.string(),
+            r.uuid() if version >= 10 else ZERO_UUID,
+            [OffsetCommitResponsePartition.decode(r, version) for _ in range(r.compact_array(6))]
             if version >= 8
             else [OffsetCommitResponsePartition.decode(r, version) for _ in range(r.array(6))],
         )
@@ -102,7 +102,7 @@ class OffsetCommitResponse(Message):
         "topics",
     )
 
-    def __init__(self, *, throttle_time_ms: int = 0, topics: list[OffsetCommitResponseTopic] = EMPTY) -> None:
+    def __init__(self, throttle_time_ms: int = 0, topics: list[OffsetCommitResponseTopic] = EMPTY) -> None:
         self.throttle_time_ms: int = throttle_time_ms
         self.topics: list[OffsetCommitResponseTopic] = [] if topics is EMPTY else topics
 
@@ -111,8 +111,8 @@ class OffsetCommitResponse(Message):
         if version < 2 or version > 10:
             bad_version("OffsetCommitResponse", version)
         made = OffsetCommitResponse(
-            throttle_time_ms=r.i32() if version >= 3 else 0,
-            topics=[OffsetCommitResponseTopic.decode(r, version) for _ in range(r.compact_array(3))]
+            r.i32() if version >= 3 else 0,
+            [OffsetCommitResponseTopic.decode(r, version) for _ in range(r.compact_array(3))]
             if version >= 8
             else [OffsetCommitResponseTopic.decode(r, version) for _ in range(r.array(3))],
         )

@@ -14,13 +14,13 @@ class OffsetDeleteRequestPartition(Message):
 
     FIELDS: ClassVar[tuple[str, ...]] = ("partition_index",)
 
-    def __init__(self, *, partition_index: int = 0) -> None:
+    def __init__(self, partition_index: int = 0) -> None:
         self.partition_index: int = partition_index
 
     @staticmethod
     def decode(r: Reader, version: int) -> OffsetDeleteRequestPartition:
         return OffsetDeleteRequestPartition(
-            partition_index=r.i32(),
+            r.i32(),
         )
 
     def encode(self, w: Writer, version: int) -> None:
@@ -35,15 +35,15 @@ class OffsetDeleteRequestTopic(Message):
         "partitions",
     )
 
-    def __init__(self, *, name: str = "", partitions: list[OffsetDeleteRequestPartition] = EMPTY) -> None:
+    def __init__(self, name: str = "", partitions: list[OffsetDeleteRequestPartition] = EMPTY) -> None:
         self.name: str = name
         self.partitions: list[OffsetDeleteRequestPartition] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> OffsetDeleteRequestTopic:
         return OffsetDeleteRequestTopic(
-            name=r.string(),
-            partitions=[OffsetDeleteRequestPartition.decode(r, version) for _ in range(r.array(4))],
+            r.string(),
+            [OffsetDeleteRequestPartition.decode(r, version) for _ in range(r.array(4))],
         )
 
     def encode(self, w: Writer, version: int) -> None:
@@ -65,7 +65,7 @@ class OffsetDeleteRequest(Message):
         "topics",
     )
 
-    def __init__(self, *, group_id: str = "", topics: list[OffsetDeleteRequestTopic] = EMPTY) -> None:
+    def __init__(self, group_id: str = "", topics: list[OffsetDeleteRequestTopic] = EMPTY) -> None:
         self.group_id: str = group_id
         self.topics: list[OffsetDeleteRequestTopic] = [] if topics is EMPTY else topics
 
@@ -74,8 +74,8 @@ class OffsetDeleteRequest(Message):
         if version != 0:
             bad_version("OffsetDeleteRequest", version)
         return OffsetDeleteRequest(
-            group_id=r.string(),
-            topics=[OffsetDeleteRequestTopic.decode(r, version) for _ in range(r.array(6))],
+            r.string(),
+            [OffsetDeleteRequestTopic.decode(r, version) for _ in range(r.array(6))],
         )
 
     def encode(self, w: Writer, version: int) -> None:

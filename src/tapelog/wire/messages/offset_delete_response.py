@@ -17,15 +17,15 @@ class OffsetDeleteResponsePartition(Message):
         "error_code",
     )
 
-    def __init__(self, *, partition_index: int = 0, error_code: int = 0) -> None:
+    def __init__(self, partition_index: int = 0, error_code: int = 0) -> None:
         self.partition_index: int = partition_index
         self.error_code: int = error_code
 
     @staticmethod
     def decode(r: Reader, version: int) -> OffsetDeleteResponsePartition:
         return OffsetDeleteResponsePartition(
-            partition_index=r.i32(),
-            error_code=r.i16(),
+            r.i32(),
+            r.i16(),
         )
 
     def encode(self, w: Writer, version: int) -> None:
@@ -41,15 +41,15 @@ class OffsetDeleteResponseTopic(Message):
         "partitions",
     )
 
-    def __init__(self, *, name: str = "", partitions: list[OffsetDeleteResponsePartition] = EMPTY) -> None:
+    def __init__(self, name: str = "", partitions: list[OffsetDeleteResponsePartition] = EMPTY) -> None:
         self.name: str = name
         self.partitions: list[OffsetDeleteResponsePartition] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> OffsetDeleteResponseTopic:
         return OffsetDeleteResponseTopic(
-            name=r.string(),
-            partitions=[OffsetDeleteResponsePartition.decode(r, version) for _ in range(r.array(6))],
+            r.string(),
+            [OffsetDeleteResponsePartition.decode(r, version) for _ in range(r.array(6))],
         )
 
     def encode(self, w: Writer, version: int) -> None:
@@ -73,7 +73,7 @@ class OffsetDeleteResponse(Message):
     )
 
     def __init__(
-        self, *, error_code: int = 0, throttle_time_ms: int = 0, topics: list[OffsetDeleteResponseTopic] = EMPTY
+        self, error_code: int = 0, throttle_time_ms: int = 0, topics: list[OffsetDeleteResponseTopic] = EMPTY
     ) -> None:
         self.error_code: int = error_code
         self.throttle_time_ms: int = throttle_time_ms
@@ -84,9 +84,9 @@ class OffsetDeleteResponse(Message):
         if version != 0:
             bad_version("OffsetDeleteResponse", version)
         return OffsetDeleteResponse(
-            error_code=r.i16(),
-            throttle_time_ms=r.i32(),
-            topics=[OffsetDeleteResponseTopic.decode(r, version) for _ in range(r.array(6))],
+            r.i16(),
+            r.i32(),
+            [OffsetDeleteResponseTopic.decode(r, version) for _ in range(r.array(6))],
         )
 
     def encode(self, w: Writer, version: int) -> None:

@@ -18,15 +18,15 @@ class OffsetFetchRequestTopic(Message):
         "partition_indexes",
     )
 
-    def __init__(self, *, name: str = "", partition_indexes: list[int] = EMPTY) -> None:
+    def __init__(self, name: str = "", partition_indexes: list[int] = EMPTY) -> None:
         self.name: str = name
         self.partition_indexes: list[int] = [] if partition_indexes is EMPTY else partition_indexes
 
     @staticmethod
     def decode(r: Reader, version: int) -> OffsetFetchRequestTopic:
         made = OffsetFetchRequestTopic(
-            name=r.compact_string() if version >= 6 else r.string(),
-            partition_indexes=r.i32_items(r.compact_array(4)) if version >= 6 else r.i32_items(r.array(4)),
+            r.compact_string() if version >= 6 else r.string(),
+            r.i32_items(r.compact_array(4)) if version >= 6 else r.i32_items(r.array(4)),
         )
         if version >= 6:
             r.skip_tags()
@@ -54,7 +54,7 @@ class OffsetFetchRequestTopics(Message):
         "partition_indexes",
     )
 
-    def __init__(self, *, name: str = "", topic_id: bytes = ZERO_UUID, partition_indexes: list[int] = EMPTY) -> None:
+    def __init__(self, name: str = "", topic_id: bytes = ZERO_UUID, partition_indexes: list[int] = EMPTY) -> None:
         self.name: str = name
         self.topic_id: bytes = topic_id
         self.partition_indexes: list[int] = [] if partition_indexes is EMPTY else partition_indexes
@@ -62,9 +62,9 @@ class OffsetFetchRequestTopics(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> OffsetFetchRequestTopics:
         made = OffsetFetchRequestTopics(
-            name="" if version >= 10 else r.compact_string(),
-            topic_id=r.uuid() if version >= 10 else ZERO_UUID,
-            partition_indexes=r.i32_items(r.compact_array(4)),
+            "" if version >= 10 else r.compact_string(),
+            r.uuid() if version >= 10 else ZERO_UUID,
+            r.i32_items(r.compact_array(4)),
         )
         r.skip_tags()
         return made
@@ -91,7 +91,6 @@ class OffsetFetchRequestGroup(Message):
 
     def __init__(
         self,
-        *,
         group_id: str = "",
         member_id: str | None = None,
         member_epoch: int = -1,
@@ -105,10 +104,10 @@ class OffsetFetchRequestGroup(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> OffsetFetchRequestGroup:
         made = OffsetFetchRequestGroup(
-            group_id=r.compact_string(),
-            member_id=r.compact_nullable_string() if version >= 9 else None,
-            member_epoch=r.i32() if version >= 9 else -1,
-            topics=None
+            r.compact_string(),
+            r.compact_nullable_string() if version >= 9 else None,
+            r.i32() if version >= 9 else -1,
+            None
             if (n := r.compact_nullable_array(3)) < 0
             else [OffsetFetchRequestTopics.decode(r, version) for _ in range(n)],
         )
@@ -146,7 +145,6 @@ class OffsetFetchRequest(Message):
 
     def __init__(
         self,
-        *,
         group_id: str = "",
         topics: list[OffsetFetchRequestTopic] | None = EMPTY,
         groups: list[OffsetFetchRequestGroup] = EMPTY,
@@ -162,8 +160,8 @@ class OffsetFetchRequest(Message):
         if version < 1 or version > 10:
             bad_version("OffsetFetchRequest", version)
         made = OffsetFetchRequest(
-            group_id="" if version >= 8 else r.compact_string() if version >= 6 else r.string(),
-            topics=[]
+            "" if version >= 8 else r.compact_string() if version >= 6 else r.string(),
+            []
             if version >= 8
             else (
                 None
@@ -178,10 +176,8 @@ class OffsetFetchRequest(Message):
             )
             if version >= 2
             else [OffsetFetchRequestTopic.decode(r, version) for _ in range(r.array(3))],
-            groups=[OffsetFetchRequestGroup.decode(r, version) for _ in range(r.compact_array(3))]
-            if version >= 8
-            else [],
-            require_stable=r.boolean() if version >= 7 else False,
+            [OffsetFetchRequestGroup.decode(r, version) for _ in range(r.compact_array(3))] if version >= 8 else [],
+            r.boolean() if version >= 7 else False,
         )
         if version >= 6:
             r.skip_tags()

@@ -23,7 +23,6 @@ class OffsetFetchResponsePartition(Message):
 
     def __init__(
         self,
-        *,
         partition_index: int = 0,
         committed_offset: int = 0,
         committed_leader_epoch: int = -1,
@@ -39,11 +38,11 @@ class OffsetFetchResponsePartition(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> OffsetFetchResponsePartition:
         made = OffsetFetchResponsePartition(
-            partition_index=r.i32(),
-            committed_offset=r.i64(),
-            committed_leader_epoch=r.i32() if version >= 5 else -1,
-            metadata=r.compact_nullable_string() if version >= 6 else r.nullable_string(),
-            error_code=r.i16(),
+            r.i32(),
+            r.i64(),
+            r.i32() if version >= 5 else -1,
+            r.compact_nullable_string() if version >= 6 else r.nullable_string(),
+            r.i16(),
         )
         if version >= 6:
             r.skip_tags()
@@ -71,15 +70,15 @@ class OffsetFetchResponseTopic(Message):
         "partitions",
     )
 
-    def __init__(self, *, name: str = "", partitions: list[OffsetFetchResponsePartition] = EMPTY) -> None:
+    def __init__(self, name: str = "", partitions: list[OffsetFetchResponsePartition] = EMPTY) -> None:
         self.name: str = name
         self.partitions: list[OffsetFetchResponsePartition] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> OffsetFetchResponseTopic:
         made = OffsetFetchResponseTopic(
-            name=r.compact_string() if version >= 6 else r.string(),
-            partitions=[OffsetFetchResponsePartition.decode(r, version) for _ in range(r.compact_array(16))]
+            r.compact_string() if version >= 6 else r.string(),
+            [OffsetFetchResponsePartition.decode(r, version) for _ in range(r.compact_array(16))]
             if version >= 6
             else [OffsetFetchResponsePartition.decode(r, version) for _ in range(r.array(16))],
         )
@@ -115,7 +114,6 @@ class OffsetFetchResponsePartitions(Message):
 
     def __init__(
         self,
-        *,
         partition_index: int = 0,
         committed_offset: int = 0,
         committed_leader_epoch: int = -1,
@@ -131,11 +129,11 @@ class OffsetFetchResponsePartitions(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> OffsetFetchResponsePartitions:
         made = OffsetFetchResponsePartitions(
-            partition_index=r.i32(),
-            committed_offset=r.i64(),
-            committed_leader_epoch=r.i32(),
-            metadata=r.compact_nullable_string(),
-            error_code=r.i16(),
+            r.i32(),
+            r.i64(),
+            r.i32(),
+            r.compact_nullable_string(),
+            r.i16(),
         )
         r.skip_tags()
         return made
@@ -159,7 +157,7 @@ class OffsetFetchResponseTopics(Message):
     )
 
     def __init__(
-        self, *, name: str = "", topic_id: bytes = ZERO_UUID, partitions: list[OffsetFetchResponsePartitions] = EMPTY
+        self, name: str = "", topic_id: bytes = ZERO_UUID, partitions: list[OffsetFetchResponsePartitions] = EMPTY
     ) -> None:
         self.name: str = name
         self.topic_id: bytes = topic_id
@@ -168,9 +166,9 @@ class OffsetFetchResponseTopics(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> OffsetFetchResponseTopics:
         made = OffsetFetchResponseTopics(
-            name="" if version >= 10 else r.compact_string(),
-            topic_id=r.uuid() if version >= 10 else ZERO_UUID,
-            partitions=[OffsetFetchResponsePartitions.decode(r, version) for _ in range(r.compact_array(20))],
+            "" if version >= 10 else r.compact_string(),
+            r.uuid() if version >= 10 else ZERO_UUID,
+            [OffsetFetchResponsePartitions.decode(r, version) for _ in range(r.compact_array(20))],
         )
         r.skip_tags()
         return made
@@ -196,7 +194,7 @@ class OffsetFetchResponseGroup(Message):
     )
 
     def __init__(
-        self, *, group_id: str = "", topics: list[OffsetFetchResponseTopics] = EMPTY, error_code: int = 0
+        self, group_id: str = "", topics: list[OffsetFetchResponseTopics] = EMPTY, error_code: int = 0
     ) -> None:
         self.group_id: str = group_id
         self.topics: list[OffsetFetchResponseTopics] = [] if topics is EMPTY else topics
@@ -205,9 +203,9 @@ class OffsetFetchResponseGroup(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> OffsetFetchResponseGroup:
         made = OffsetFetchResponseGroup(
-            group_id=r.compact_string(),
-            topics=[OffsetFetchResponseTopics.decode(r, version) for _ in range(r.compact_array(3))],
-            error_code=r.i16(),
+            r.compact_string(),
+            [OffsetFetchResponseTopics.decode(r, version) for _ in range(r.compact_array(3))],
+            r.i16(),
         )
         r.skip_tags()
         return made
@@ -238,7 +236,6 @@ class OffsetFetchResponse(Message):
 
     def __init__(
         self,
-        *,
         throttle_time_ms: int = 0,
         topics: list[OffsetFetchResponseTopic] = EMPTY,
         error_code: int = 0,
@@ -254,16 +251,14 @@ class OffsetFetchResponse(Message):
         if version < 1 or version > 10:
             bad_version("OffsetFetchResponse", version)
         made = OffsetFetchResponse(
-            throttle_time_ms=r.i32() if version >= 3 else 0,
-            topics=[]
+            r.i32() if version >= 3 else 0,
+            []
             if version >= 8
             else [OffsetFetchResponseTopic.decode(r, version) for _ in range(r.compact_array(3))]
             if version >= 6
             else [OffsetFetchResponseTopic.decode(r, version) for _ in range(r.array(3))],
-            error_code=0 if version >= 8 else r.i16() if version >= 2 else 0,
-            groups=[OffsetFetchResponseGroup.decode(r, version) for _ in range(r.compact_array(5))]
-            if version >= 8
-            else [],
+            0 if version >= 8 else r.i16() if version >= 2 else 0,
+            [OffsetFetchResponseGroup.decode(r, version) for _ in range(r.compact_array(5))] if version >= 8 else [],
         )
         if version >= 6:
             r.skip_tags()

@@ -18,7 +18,7 @@ class OffsetForLeaderPartition(Message):
         "leader_epoch",
     )
 
-    def __init__(self, *, partition: int = 0, current_leader_epoch: int = -1, leader_epoch: int = 0) -> None:
+    def __init__(self, partition: int = 0, current_leader_epoch: int = -1, leader_epoch: int = 0) -> None:
         self.partition: int = partition
         self.current_leader_epoch: int = current_leader_epoch
         self.leader_epoch: int = leader_epoch
@@ -26,9 +26,9 @@ class OffsetForLeaderPartition(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> OffsetForLeaderPartition:
         made = OffsetForLeaderPartition(
-            partition=r.i32(),
-            current_leader_epoch=r.i32(),
-            leader_epoch=r.i32(),
+            r.i32(),
+            r.i32(),
+            r.i32(),
         )
         if version >= 4:
             r.skip_tags()
@@ -50,15 +50,15 @@ class OffsetForLeaderTopic(Message):
         "partitions",
     )
 
-    def __init__(self, *, topic: str = "", partitions: list[OffsetForLeaderPartition] = EMPTY) -> None:
+    def __init__(self, topic: str = "", partitions: list[OffsetForLeaderPartition] = EMPTY) -> None:
         self.topic: str = topic
         self.partitions: list[OffsetForLeaderPartition] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> OffsetForLeaderTopic:
         made = OffsetForLeaderTopic(
-            topic=r.compact_string() if version >= 4 else r.string(),
-            partitions=[OffsetForLeaderPartition.decode(r, version) for _ in range(r.compact_array(12))]
+            r.compact_string() if version >= 4 else r.string(),
+            [OffsetForLeaderPartition.decode(r, version) for _ in range(r.compact_array(12))]
             if version >= 4
             else [OffsetForLeaderPartition.decode(r, version) for _ in range(r.array(12))],
         )
@@ -94,7 +94,7 @@ class OffsetForLeaderEpochRequest(Message):
         "topics",
     )
 
-    def __init__(self, *, replica_id: int = -2, topics: list[OffsetForLeaderTopic] = EMPTY) -> None:
+    def __init__(self, replica_id: int = -2, topics: list[OffsetForLeaderTopic] = EMPTY) -> None:
         self.replica_id: int = replica_id
         self.topics: list[OffsetForLeaderTopic] = [] if topics is EMPTY else topics
 
@@ -103,8 +103,8 @@ class OffsetForLeaderEpochRequest(Message):
         if version < 2 or version > 4:
             bad_version("OffsetForLeaderEpochRequest", version)
         made = OffsetForLeaderEpochRequest(
-            replica_id=r.i32() if version >= 3 else -2,
-            topics=[OffsetForLeaderTopic.decode(r, version) for _ in range(r.compact_array(3))]
+            r.i32() if version >= 3 else -2,
+            [OffsetForLeaderTopic.decode(r, version) for _ in range(r.compact_array(3))]
             if version >= 4
             else [OffsetForLeaderTopic.decode(r, version) for _ in range(r.array(3))],
         )

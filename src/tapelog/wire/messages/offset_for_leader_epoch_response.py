@@ -19,9 +19,7 @@ class EpochEndOffset(Message):
         "end_offset",
     )
 
-    def __init__(
-        self, *, error_code: int = 0, partition: int = 0, leader_epoch: int = -1, end_offset: int = -1
-    ) -> None:
+    def __init__(self, error_code: int = 0, partition: int = 0, leader_epoch: int = -1, end_offset: int = -1) -> None:
         self.error_code: int = error_code
         self.partition: int = partition
         self.leader_epoch: int = leader_epoch
@@ -30,10 +28,10 @@ class EpochEndOffset(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> EpochEndOffset:
         made = EpochEndOffset(
-            error_code=r.i16(),
-            partition=r.i32(),
-            leader_epoch=r.i32(),
-            end_offset=r.i64(),
+            r.i16(),
+            r.i32(),
+            r.i32(),
+            r.i64(),
         )
         if version >= 4:
             r.skip_tags()
@@ -56,15 +54,15 @@ class OffsetForLeaderTopicResult(Message):
         "partitions",
     )
 
-    def __init__(self, *, topic: str = "", partitions: list[EpochEndOffset] = EMPTY) -> None:
+    def __init__(self, topic: str = "", partitions: list[EpochEndOffset] = EMPTY) -> None:
         self.topic: str = topic
         self.partitions: list[EpochEndOffset] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> OffsetForLeaderTopicResult:
         made = OffsetForLeaderTopicResult(
-            topic=r.compact_string() if version >= 4 else r.string(),
-            partitions=[EpochEndOffset.decode(r, version) for _ in range(r.compact_array(18))]
+            r.compact_string() if version >= 4 else r.string(),
+            [EpochEndOffset.decode(r, version) for _ in range(r.compact_array(18))]
             if version >= 4
             else [EpochEndOffset.decode(r, version) for _ in range(r.array(18))],
         )
@@ -100,7 +98,7 @@ class OffsetForLeaderEpochResponse(Message):
         "topics",
     )
 
-    def __init__(self, *, throttle_time_ms: int = 0, topics: list[OffsetForLeaderTopicResult] = EMPTY) -> None:
+    def __init__(self, throttle_time_ms: int = 0, topics: list[OffsetForLeaderTopicResult] = EMPTY) -> None:
         self.throttle_time_ms: int = throttle_time_ms
         self.topics: list[OffsetForLeaderTopicResult] = [] if topics is EMPTY else topics
 
@@ -109,8 +107,8 @@ class OffsetForLeaderEpochResponse(Message):
         if version < 2 or version > 4:
             bad_version("OffsetForLeaderEpochResponse", version)
         made = OffsetForLeaderEpochResponse(
-            throttle_time_ms=r.i32(),
-            topics=[OffsetForLeaderTopicResult.decode(r, version) for _ in range(r.compact_array(3))]
+            r.i32(),
+            [OffsetForLeaderTopicResult.decode(r, version) for _ in range(r.compact_array(3))]
             if version >= 4
             else [OffsetForLeaderTopicResult.decode(r, version) for _ in range(r.array(3))],
         )

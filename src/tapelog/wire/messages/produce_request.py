@@ -18,15 +18,15 @@ class PartitionProduceData(Message):
         "records",
     )
 
-    def __init__(self, *, index: int = 0, records: RecordBytes | None = None) -> None:
+    def __init__(self, index: int = 0, records: RecordBytes | None = None) -> None:
         self.index: int = index
         self.records: RecordBytes | None = records
 
     @staticmethod
     def decode(r: Reader, version: int) -> PartitionProduceData:
         made = PartitionProduceData(
-            index=r.i32(),
-            records=r.compact_records() if version >= 9 else r.records(),
+            r.i32(),
+            r.compact_records() if version >= 9 else r.records(),
         )
         if version >= 9:
             r.skip_tags()
@@ -52,7 +52,7 @@ class TopicProduceData(Message):
     )
 
     def __init__(
-        self, *, name: str = "", topic_id: bytes = ZERO_UUID, partition_data: list[PartitionProduceData] = EMPTY
+        self, name: str = "", topic_id: bytes = ZERO_UUID, partition_data: list[PartitionProduceData] = EMPTY
     ) -> None:
         self.name: str = name
         self.topic_id: bytes = topic_id
@@ -61,9 +61,9 @@ class TopicProduceData(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> TopicProduceData:
         made = TopicProduceData(
-            name="" if version >= 13 else r.compact_string() if version >= 9 else r.string(),
-            topic_id=r.uuid() if version >= 13 else ZERO_UUID,
-            partition_data=[PartitionProduceData.decode(r, version) for _ in range(r.compact_array(6))]
+            "" if version >= 13 else r.compact_string() if version >= 9 else r.string(),
+            r.uuid() if version >= 13 else ZERO_UUID,
+            [PartitionProduceData.decode(r, version) for _ in range(r.compact_array(6))]
             if version >= 9
             else [PartitionProduceData.decode(r, version) for _ in range(r.array(6))],
         )
@@ -109,7 +109,6 @@ class ProduceRequest(Message):
 
     def __init__(
         self,
-        *,
         transactional_id: str | None = None,
         acks: int = 0,
         timeout_ms: int = 0,
@@ -125,10 +124,10 @@ class ProduceRequest(Message):
         if version < 3 or version > 13:
             bad_version("ProduceRequest", version)
         made = ProduceRequest(
-            transactional_id=r.compact_nullable_string() if version >= 9 else r.nullable_string(),
-            acks=r.i16(),
-            timeout_ms=r.i32(),
-            topic_data=[TopicProduceData.decode(r, version) for _ in range(r.compact_array(3))]
+            r.compact_nullable_string() if version >= 9 else r.nullable_string(),
+            r.i16(),
+            r.i32(),
+            [TopicProduceData.decode(r, version) for _ in range(r.compact_array(3))]
             if version >= 9
             else [TopicProduceData.decode(r, version) for _ in range(r.array(3))],
         )

@@ -18,15 +18,15 @@ class BatchIndexAndErrorMessage(Message):
         "batch_index_error_message",
     )
 
-    def __init__(self, *, batch_index: int = 0, batch_index_error_message: str | None = None) -> None:
+    def __init__(self, batch_index: int = 0, batch_index_error_message: str | None = None) -> None:
         self.batch_index: int = batch_index
         self.batch_index_error_message: str | None = batch_index_error_message
 
     @staticmethod
     def decode(r: Reader, version: int) -> BatchIndexAndErrorMessage:
         made = BatchIndexAndErrorMessage(
-            batch_index=r.i32(),
-            batch_index_error_message=r.compact_nullable_string() if version >= 9 else r.nullable_string(),
+            r.i32(),
+            r.compact_nullable_string() if version >= 9 else r.nullable_string(),
         )
         if version >= 9:
             r.skip_tags()
@@ -50,15 +50,15 @@ class LeaderIdAndEpoch(Message):
         "leader_epoch",
     )
 
-    def __init__(self, *, leader_id: int = -1, leader_epoch: int = -1) -> None:
+    def __init__(self, leader_id: int = -1, leader_epoch: int = -1) -> None:
         self.leader_id: int = leader_id
         self.leader_epoch: int = leader_epoch
 
     @staticmethod
     def decode(r: Reader, version: int) -> LeaderIdAndEpoch:
         made = LeaderIdAndEpoch(
-            leader_id=r.i32(),
-            leader_epoch=r.i32(),
+            r.i32(),
+            r.i32(),
         )
         r.skip_tags()
         return made
@@ -85,7 +85,6 @@ class PartitionProduceResponse(Message):
 
     def __init__(
         self,
-        *,
         index: int = 0,
         error_code: int = 0,
         base_offset: int = 0,
@@ -107,21 +106,17 @@ class PartitionProduceResponse(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> PartitionProduceResponse:
         made = PartitionProduceResponse(
-            index=r.i32(),
-            error_code=r.i16(),
-            base_offset=r.i64(),
-            log_append_time_ms=r.i64(),
-            log_start_offset=r.i64() if version >= 5 else -1,
-            record_errors=[BatchIndexAndErrorMessage.decode(r, version) for _ in range(r.compact_array(6))]
+            r.i32(),
+            r.i16(),
+            r.i64(),
+            r.i64(),
+            r.i64() if version >= 5 else -1,
+            [BatchIndexAndErrorMessage.decode(r, version) for _ in range(r.compact_array(6))]
             if version >= 9
             else [BatchIndexAndErrorMessage.decode(r, version) for _ in range(r.array(6))]
             if version >= 8
             else [],
-            error_message=r.compact_nullable_string()
-            if version >= 9
-            else r.nullable_string()
-            if version >= 8
-            else None,
+            r.compact_nullable_string() if version >= 9 else r.nullable_string() if version >= 8 else None,
         )
         if version >= 9:
             for _ in range(r.uvarint()):
@@ -176,11 +171,7 @@ class TopicProduceResponse(Message):
     )
 
     def __init__(
-        self,
-        *,
-        name: str = "",
-        topic_id: bytes = ZERO_UUID,
-        partition_responses: list[PartitionProduceResponse] = EMPTY,
+        self, name: str = "", topic_id: bytes = ZERO_UUID, partition_responses: list[PartitionProduceResponse] = EMPTY
     ) -> None:
         self.name: str = name
         self.topic_id: bytes = topic_id
@@ -191,9 +182,9 @@ class TopicProduceResponse(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> TopicProduceResponse:
         made = TopicProduceResponse(
-            name="" if version >= 13 else r.compact_string() if version >= 9 else r.string(),
-            topic_id=r.uuid() if version >= 13 else ZERO_UUID,
-            partition_responses=[PartitionProduceResponse.decode(r, version) for _ in range(r.compact_array(22))]
+            "" if version >= 13 else r.compact_string() if version >= 9 else r.string(),
+            r.uuid() if version >= 13 else ZERO_UUID,
+            [PartitionProduceResponse.decode(r, version) for _ in range(r.compact_array(22))]
             if version >= 9
             else [PartitionProduceResponse.decode(r, version) for _ in range(r.array(22))],
         )
@@ -232,7 +223,7 @@ class NodeEndpoint(Message):
         "rack",
     )
 
-    def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0, rack: str | None = None) -> None:
+    def __init__(self, node_id: int = 0, host: str = "", port: int = 0, rack: str | None = None) -> None:
         self.node_id: int = node_id
         self.host: str = host
         self.port: int = port
@@ -241,10 +232,10 @@ class NodeEndpoint(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> NodeEndpoint:
         made = NodeEndpoint(
-            node_id=r.i32(),
-            host=r.compact_string(),
-            port=r.i32(),
-            rack=r.compact_nullable_string(),
+            r.i32(),
+            r.compact_string(),
+            r.i32(),
+            r.compact_nullable_string(),
         )
         r.skip_tags()
         return made
@@ -273,7 +264,6 @@ class ProduceResponse(Message):
 
     def __init__(
         self,
-        *,
         responses: list[TopicProduceResponse] = EMPTY,
         throttle_time_ms: int = 0,
         node_endpoints: list[NodeEndpoint] = EMPTY,
@@ -287,10 +277,10 @@ class ProduceResponse(Message):
         if version < 3 or version > 13:
             bad_version("ProduceResponse", version)
         made = ProduceResponse(
-            responses=[TopicProduceResponse.decode(r, version) for _ in range(r.compact_array(3))]
+            [TopicProduceResponse.decode(r, version) for _ in range(r.compact_array(3))]
             if version >= 9
             else [TopicProduceResponse.decode(r, version) for _ in range(r.array(3))],
-            throttle_time_ms=r.i32(),
+            r.i32(),
         )
         if version >= 9:
             for _ in range(r.uvarint()):

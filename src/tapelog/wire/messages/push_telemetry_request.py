@@ -28,7 +28,6 @@ class PushTelemetryRequest(Message):
 
     def __init__(
         self,
-        *,
         client_instance_id: bytes = ZERO_UUID,
         subscription_id: int = 0,
         terminating: bool = False,
@@ -46,11 +45,11 @@ class PushTelemetryRequest(Message):
         if version != 0:
             bad_version("PushTelemetryRequest", version)
         made = PushTelemetryRequest(
-            client_instance_id=r.uuid(),
-            subscription_id=r.i32(),
-            terminating=r.boolean(),
-            compression_type=r.i8(),
-            metrics=r.compact_bytestring(),
+            r.uuid(),
+            r.i32(),
+            r.boolean(),
+            r.i8(),
+            r.compact_bytestring(),
         )
         r.skip_tags()
         return made

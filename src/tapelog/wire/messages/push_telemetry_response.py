@@ -22,7 +22,7 @@ class PushTelemetryResponse(Message):
         "error_code",
     )
 
-    def __init__(self, *, throttle_time_ms: int = 0, error_code: int = 0) -> None:
+    def __init__(self, throttle_time_ms: int = 0, error_code: int = 0) -> None:
         self.throttle_time_ms: int = throttle_time_ms
         self.error_code: int = error_code
 
@@ -31,8 +31,8 @@ class PushTelemetryResponse(Message):
         if version != 0:
             bad_version("PushTelemetryResponse", version)
         made = PushTelemetryResponse(
-            throttle_time_ms=r.i32(),
-            error_code=r.i16(),
+            r.i32(),
+            r.i16(),
         )
         r.skip_tags()
         return made

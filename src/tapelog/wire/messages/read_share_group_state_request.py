@@ -18,15 +18,15 @@ class PartitionData(Message):
         "leader_epoch",
     )
 
-    def __init__(self, *, partition: int = 0, leader_epoch: int = 0) -> None:
+    def __init__(self, partition: int = 0, leader_epoch: int = 0) -> None:
         self.partition: int = partition
         self.leader_epoch: int = leader_epoch
 
     @staticmethod
     def decode(r: Reader, version: int) -> PartitionData:
         made = PartitionData(
-            partition=r.i32(),
-            leader_epoch=r.i32(),
+            r.i32(),
+            r.i32(),
         )
         r.skip_tags()
         return made
@@ -45,15 +45,15 @@ class ReadStateData(Message):
         "partitions",
     )
 
-    def __init__(self, *, topic_id: bytes = ZERO_UUID, partitions: list[PartitionData] = EMPTY) -> None:
+    def __init__(self, topic_id: bytes = ZERO_UUID, partitions: list[PartitionData] = EMPTY) -> None:
         self.topic_id: bytes = topic_id
         self.partitions: list[PartitionData] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> ReadStateData:
         made = ReadStateData(
-            topic_id=r.uuid(),
-            partitions=[PartitionData.decode(r, version) for _ in range(r.compact_array(9))],
+            r.uuid(),
+            [PartitionData.decode(r, version) for _ in range(r.compact_array(9))],
         )
         r.skip_tags()
         return made
@@ -79,7 +79,7 @@ class ReadShareGroupStateRequest(Message):
         "topics",
     )
 
-    def __init__(self, *, group_id: str = "", topics: list[ReadStateData] = EMPTY) -> None:
+    def __init__(self, group_id: str = "", topics: list[ReadStateData] = EMPTY) -> None:
         self.group_id: str = group_id
         self.topics: list[ReadStateData] = [] if topics is EMPTY else topics
 
@@ -88,8 +88,8 @@ class ReadShareGroupStateRequest(Message):
         if version != 0:
             bad_version("ReadShareGroupStateRequest", version)
         made = ReadShareGroupStateRequest(
-            group_id=r.compact_string(),
-            topics=[ReadStateData.decode(r, version) for _ in range(r.compact_array(18))],
+            r.compact_string(),
+            [ReadStateData.decode(r, version) for _ in range(r.compact_array(18))],
         )
         r.skip_tags()
         return made

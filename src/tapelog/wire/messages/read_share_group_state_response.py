@@ -21,7 +21,7 @@ class StateBatch(Message):
     )
 
     def __init__(
-        self, *, first_offset: int = 0, last_offset: int = 0, delivery_state: int = 0, delivery_count: int = 0
+        self, first_offset: int = 0, last_offset: int = 0, delivery_state: int = 0, delivery_count: int = 0
     ) -> None:
         self.first_offset: int = first_offset
         self.last_offset: int = last_offset
@@ -31,10 +31,10 @@ class StateBatch(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> StateBatch:
         made = StateBatch(
-            first_offset=r.i64(),
-            last_offset=r.i64(),
-            delivery_state=r.i8(),
-            delivery_count=r.i16(),
+            r.i64(),
+            r.i64(),
+            r.i8(),
+            r.i16(),
         )
         r.skip_tags()
         return made
@@ -61,7 +61,6 @@ class PartitionResult(Message):
 
     def __init__(
         self,
-        *,
         partition: int = 0,
         error_code: int = 0,
         error_message: str | None = None,
@@ -79,12 +78,12 @@ class PartitionResult(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> PartitionResult:
         made = PartitionResult(
-            partition=r.i32(),
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string(),
-            state_epoch=r.i32(),
-            start_offset=r.i64(),
-            state_batches=[StateBatch.decode(r, version) for _ in range(r.compact_array(20))],
+            r.i32(),
+            r.i16(),
+            r.compact_nullable_string(),
+            r.i32(),
+            r.i64(),
+            [StateBatch.decode(r, version) for _ in range(r.compact_array(20))],
         )
         r.skip_tags()
         return made
@@ -109,15 +108,15 @@ class ReadStateResult(Message):
         "partitions",
     )
 
-    def __init__(self, *, topic_id: bytes = ZERO_UUID, partitions: list[PartitionResult] = EMPTY) -> None:
+    def __init__(self, topic_id: bytes = ZERO_UUID, partitions: list[PartitionResult] = EMPTY) -> None:
         self.topic_id: bytes = topic_id
         self.partitions: list[PartitionResult] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> ReadStateResult:
         made = ReadStateResult(
-            topic_id=r.uuid(),
-            partitions=[PartitionResult.decode(r, version) for _ in range(r.compact_array(21))],
+            r.uuid(),
+            [PartitionResult.decode(r, version) for _ in range(r.compact_array(21))],
         )
         r.skip_tags()
         return made
@@ -140,7 +139,7 @@ class ReadShareGroupStateResponse(Message):
     FLEXIBLE_FROM: ClassVar[int] = 0
     FIELDS: ClassVar[tuple[str, ...]] = ("results",)
 
-    def __init__(self, *, results: list[ReadStateResult] = EMPTY) -> None:
+    def __init__(self, results: list[ReadStateResult] = EMPTY) -> None:
         self.results: list[ReadStateResult] = [] if results is EMPTY else results
 
     @staticmethod
@@ -148,7 +147,7 @@ class ReadShareGroupStateResponse(Message):
         if version != 0:
             bad_version("ReadShareGroupStateResponse", version)
         made = ReadShareGroupStateResponse(
-            results=[ReadStateResult.decode(r, version) for _ in range(r.compact_array(18))],
+            [ReadStateResult.decode(r, version) for _ in range(r.compact_array(18))],
         )
         r.skip_tags()
         return made

@@ -18,15 +18,15 @@ class PartitionData(Message):
         "leader_epoch",
     )
 
-    def __init__(self, *, partition: int = 0, leader_epoch: int = 0) -> None:
+    def __init__(self, partition: int = 0, leader_epoch: int = 0) -> None:
         self.partition: int = partition
         self.leader_epoch: int = leader_epoch
 
     @staticmethod
     def decode(r: Reader, version: int) -> PartitionData:
         made = PartitionData(
-            partition=r.i32(),
-            leader_epoch=r.i32(),
+            r.i32(),
+            r.i32(),
         )
         r.skip_tags()
         return made
@@ -45,15 +45,15 @@ class ReadStateSummaryData(Message):
         "partitions",
     )
 
-    def __init__(self, *, topic_id: bytes = ZERO_UUID, partitions: list[PartitionData] = EMPTY) -> None:
+    def __init__(self, topic_id: bytes = ZERO_UUID, partitions: list[PartitionData] = EMPTY) -> None:
         self.topic_id: bytes = topic_id
         self.partitions: list[PartitionData] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> ReadStateSummaryData:
         made = ReadStateSummaryData(
-            topic_id=r.uuid(),
-            partitions=[PartitionData.decode(r, version) for _ in range(r.compact_array(9))],
+            r.uuid(),
+            [PartitionData.decode(r, version) for _ in range(r.compact_array(9))],
         )
         r.skip_tags()
         return made
@@ -79,7 +79,7 @@ class ReadShareGroupStateSummaryRequest(Message):
         "topics",
     )
 
-    def __init__(self, *, group_id: str = "", topics: list[ReadStateSummaryData] = EMPTY) -> None:
+    def __init__(self, group_id: str = "", topics: list[ReadStateSummaryData] = EMPTY) -> None:
         self.group_id: str = group_id
         self.topics: list[ReadStateSummaryData] = [] if topics is EMPTY else topics
 
@@ -88,8 +88,8 @@ class ReadShareGroupStateSummaryRequest(Message):
         if version < 0 or version > 1:
             bad_version("ReadShareGroupStateSummaryRequest", version)
         made = ReadShareGroupStateSummaryRequest(
-            group_id=r.compact_string(),
-            topics=[ReadStateSummaryData.decode(r, version) for _ in range(r.compact_array(18))],
+            r.compact_string(),
+            [ReadStateSummaryData.decode(r, version) for _ in range(r.compact_array(18))],
         )
         r.skip_tags()
         return made

@@ -25,7 +25,6 @@ class PartitionResult(Message):
 
     def __init__(
         self,
-        *,
         partition: int = 0,
         error_code: int = 0,
         error_message: str | None = None,
@@ -45,13 +44,13 @@ class PartitionResult(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> PartitionResult:
         made = PartitionResult(
-            partition=r.i32(),
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string(),
-            state_epoch=r.i32(),
-            leader_epoch=r.i32(),
-            start_offset=r.i64(),
-            delivery_complete_count=r.i32() if version >= 1 else -1,
+            r.i32(),
+            r.i16(),
+            r.compact_nullable_string(),
+            r.i32(),
+            r.i32(),
+            r.i64(),
+            r.i32() if version >= 1 else -1,
         )
         r.skip_tags()
         return made
@@ -76,15 +75,15 @@ class ReadStateSummaryResult(Message):
         "partitions",
     )
 
-    def __init__(self, *, topic_id: bytes = ZERO_UUID, partitions: list[PartitionResult] = EMPTY) -> None:
+    def __init__(self, topic_id: bytes = ZERO_UUID, partitions: list[PartitionResult] = EMPTY) -> None:
         self.topic_id: bytes = topic_id
         self.partitions: list[PartitionResult] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> ReadStateSummaryResult:
         made = ReadStateSummaryResult(
-            topic_id=r.uuid(),
-            partitions=[PartitionResult.decode(r, version) for _ in range(r.compact_array(24))],
+            r.uuid(),
+            [PartitionResult.decode(r, version) for _ in range(r.compact_array(24))],
         )
         r.skip_tags()
         return made
@@ -107,7 +106,7 @@ class ReadShareGroupStateSummaryResponse(Message):
     FLEXIBLE_FROM: ClassVar[int] = 0
     FIELDS: ClassVar[tuple[str, ...]] = ("results",)
 
-    def __init__(self, *, results: list[ReadStateSummaryResult] = EMPTY) -> None:
+    def __init__(self, results: list[ReadStateSummaryResult] = EMPTY) -> None:
         self.results: list[ReadStateSummaryResult] = [] if results is EMPTY else results
 
     @staticmethod
@@ -115,7 +114,7 @@ class ReadShareGroupStateSummaryResponse(Message):
         if version < 0 or version > 1:
             bad_version("ReadShareGroupStateSummaryResponse", version)
         made = ReadShareGroupStateSummaryResponse(
-            results=[ReadStateSummaryResult.decode(r, version) for _ in range(r.compact_array(18))],
+            [ReadStateSummaryResult.decode(r, version) for _ in range(r.compact_array(18))],
         )
         r.skip_tags()
         return made

@@ -24,9 +24,7 @@ class RemoveRaftVoterRequest(Message):
         "voter_directory_id",
     )
 
-    def __init__(
-        self, *, cluster_id: str | None = "", voter_id: int = 0, voter_directory_id: bytes = ZERO_UUID
-    ) -> None:
+    def __init__(self, cluster_id: str | None = "", voter_id: int = 0, voter_directory_id: bytes = ZERO_UUID) -> None:
         self.cluster_id: str | None = cluster_id
         self.voter_id: int = voter_id
         self.voter_directory_id: bytes = voter_directory_id
@@ -36,9 +34,9 @@ class RemoveRaftVoterRequest(Message):
         if version != 0:
             bad_version("RemoveRaftVoterRequest", version)
         made = RemoveRaftVoterRequest(
-            cluster_id=r.compact_nullable_string(),
-            voter_id=r.i32(),
-            voter_directory_id=r.uuid(),
+            r.compact_nullable_string(),
+            r.i32(),
+            r.uuid(),
         )
         r.skip_tags()
         return made

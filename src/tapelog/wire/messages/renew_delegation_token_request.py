@@ -22,7 +22,7 @@ class RenewDelegationTokenRequest(Message):
         "renew_period_ms",
     )
 
-    def __init__(self, *, hmac: bytes = b"", renew_period_ms: int = 0) -> None:
+    def __init__(self, hmac: bytes = b"", renew_period_ms: int = 0) -> None:
         self.hmac: bytes = hmac
         self.renew_period_ms: int = renew_period_ms
 
@@ -31,8 +31,8 @@ class RenewDelegationTokenRequest(Message):
         if version < 1 or version > 2:
             bad_version("RenewDelegationTokenRequest", version)
         made = RenewDelegationTokenRequest(
-            hmac=r.compact_bytestring() if version >= 2 else r.bytestring(),
-            renew_period_ms=r.i64(),
+            r.compact_bytestring() if version >= 2 else r.bytestring(),
+            r.i64(),
         )
         if version >= 2:
             r.skip_tags()

@@ -23,7 +23,7 @@ class RenewDelegationTokenResponse(Message):
         "throttle_time_ms",
     )
 
-    def __init__(self, *, error_code: int = 0, expiry_timestamp_ms: int = 0, throttle_time_ms: int = 0) -> None:
+    def __init__(self, error_code: int = 0, expiry_timestamp_ms: int = 0, throttle_time_ms: int = 0) -> None:
         self.error_code: int = error_code
         self.expiry_timestamp_ms: int = expiry_timestamp_ms
         self.throttle_time_ms: int = throttle_time_ms
@@ -33,9 +33,9 @@ class RenewDelegationTokenResponse(Message):
         if version < 1 or version > 2:
             bad_version("RenewDelegationTokenResponse", version)
         made = RenewDelegationTokenResponse(
-            error_code=r.i16(),
-            expiry_timestamp_ms=r.i64(),
-            throttle_time_ms=r.i32(),
+            r.i16(),
+            r.i64(),
+            r.i32(),
         )
         if version >= 2:
             r.skip_tags()

@@ -25,7 +25,6 @@ class RequestHeader(Message):
 
     def __init__(
         self,
-        *,
         request_api_key: int = 0,
         request_api_version: int = 0,
         correlation_id: int = 0,
@@ -41,10 +40,10 @@ class RequestHeader(Message):
         if version < 1 or version > 2:
             bad_version("RequestHeader", version)
         made = RequestHeader(
-            request_api_key=r.i16(),
-            request_api_version=r.i16(),
-            correlation_id=r.i32(),
-            client_id=r.nullable_string(),
+            r.i16(),
+            r.i16(),
+            r.i32(),
+            r.nullable_string(),
         )
         if version >= 2:
             r.skip_tags()

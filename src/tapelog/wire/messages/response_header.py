@@ -18,7 +18,7 @@ class ResponseHeader(Message):
     FLEXIBLE_FROM: ClassVar[int] = 1
     FIELDS: ClassVar[tuple[str, ...]] = ("correlation_id",)
 
-    def __init__(self, *, correlation_id: int = 0) -> None:
+    def __init__(self, correlation_id: int = 0) -> None:
         self.correlation_id: int = correlation_id
 
     @staticmethod
@@ -26,7 +26,7 @@ class ResponseHeader(Message):
         if version < 0 or version > 1:
             bad_version("ResponseHeader", version)
         made = ResponseHeader(
-            correlation_id=r.i32(),
+            r.i32(),
         )
         if version >= 1:
             r.skip_tags()

@@ -19,7 +19,7 @@ class SaslAuthenticateRequest(Message):
     FLEXIBLE_FROM: ClassVar[int] = 2
     FIELDS: ClassVar[tuple[str, ...]] = ("auth_bytes",)
 
-    def __init__(self, *, auth_bytes: bytes = b"") -> None:
+    def __init__(self, auth_bytes: bytes = b"") -> None:
         self.auth_bytes: bytes = auth_bytes
 
     @staticmethod
@@ -27,7 +27,7 @@ class SaslAuthenticateRequest(Message):
         if version < 0 or version > 2:
             bad_version("SaslAuthenticateRequest", version)
         made = SaslAuthenticateRequest(
-            auth_bytes=r.compact_bytestring() if version >= 2 else r.bytestring(),
+            r.compact_bytestring() if version >= 2 else r.bytestring(),
         )
         if version >= 2:
             r.skip_tags()

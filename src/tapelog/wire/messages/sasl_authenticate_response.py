@@ -25,12 +25,7 @@ class SaslAuthenticateResponse(Message):
     )
 
     def __init__(
-        self,
-        *,
-        error_code: int = 0,
-        error_message: str | None = "",
-        auth_bytes: bytes = b"",
-        session_lifetime_ms: int = 0,
+        self, error_code: int = 0, error_message: str | None = "", auth_bytes: bytes = b"", session_lifetime_ms: int = 0
     ) -> None:
         self.error_code: int = error_code
         self.error_message: str | None = error_message
@@ -42,10 +37,10 @@ class SaslAuthenticateResponse(Message):
         if version < 0 or version > 2:
             bad_version("SaslAuthenticateResponse", version)
         made = SaslAuthenticateResponse(
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string() if version >= 2 else r.nullable_string(),
-            auth_bytes=r.compact_bytestring() if version >= 2 else r.bytestring(),
-            session_lifetime_ms=r.i64() if version >= 1 else 0,
+            r.i16(),
+            r.compact_nullable_string() if version >= 2 else r.nullable_string(),
+            r.compact_bytestring() if version >= 2 else r.bytestring(),
+            r.i64() if version >= 1 else 0,
         )
         if version >= 2:
             r.skip_tags()

@@ -18,7 +18,7 @@ class SaslHandshakeRequest(Message):
     STABLE_MAX: ClassVar[int] = 1
     FIELDS: ClassVar[tuple[str, ...]] = ("mechanism",)
 
-    def __init__(self, *, mechanism: str = "") -> None:
+    def __init__(self, mechanism: str = "") -> None:
         self.mechanism: str = mechanism
 
     @staticmethod
@@ -26,7 +26,7 @@ class SaslHandshakeRequest(Message):
         if version < 0 or version > 1:
             bad_version("SaslHandshakeRequest", version)
         return SaslHandshakeRequest(
-            mechanism=r.string(),
+            r.string(),
         )
 
     def encode(self, w: Writer, version: int) -> None:

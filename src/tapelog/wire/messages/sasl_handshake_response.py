@@ -21,7 +21,7 @@ class SaslHandshakeResponse(Message):
         "mechanisms",
     )
 
-    def __init__(self, *, error_code: int = 0, mechanisms: list[str] = EMPTY) -> None:
+    def __init__(self, error_code: int = 0, mechanisms: list[str] = EMPTY) -> None:
         self.error_code: int = error_code
         self.mechanisms: list[str] = [] if mechanisms is EMPTY else mechanisms
 
@@ -30,8 +30,8 @@ class SaslHandshakeResponse(Message):
         if version < 0 or version > 1:
             bad_version("SaslHandshakeResponse", version)
         return SaslHandshakeResponse(
-            error_code=r.i16(),
-            mechanisms=[r.string() for _ in range(r.array(2))],
+            r.i16(),
+            [r.string() for _ in range(r.array(2))],
         )
 
     def encode(self, w: Writer, version: int) -> None:

@@ -19,7 +19,7 @@ class AcknowledgementBatch(Message):
         "acknowledge_types",
     )
 
-    def __init__(self, *, first_offset: int = 0, last_offset: int = 0, acknowledge_types: list[int] = EMPTY) -> None:
+    def __init__(self, first_offset: int = 0, last_offset: int = 0, acknowledge_types: list[int] = EMPTY) -> None:
         self.first_offset: int = first_offset
         self.last_offset: int = last_offset
         self.acknowledge_types: list[int] = [] if acknowledge_types is EMPTY else acknowledge_types
@@ -27,9 +27,9 @@ class AcknowledgementBatch(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> AcknowledgementBatch:
         made = AcknowledgementBatch(
-            first_offset=r.i64(),
-            last_offset=r.i64(),
-            acknowledge_types=[r.i8() for _ in range(r.compact_array(1))],
+            r.i64(),
+            r.i64(),
+            [r.i8() for _ in range(r.compact_array(1))],
         )
         r.skip_tags()
         return made
@@ -51,9 +51,7 @@ class AcknowledgePartition(Message):
         "acknowledgement_batches",
     )
 
-    def __init__(
-        self, *, partition_index: int = 0, acknowledgement_batches: list[AcknowledgementBatch] = EMPTY
-    ) -> None:
+    def __init__(self, partition_index: int = 0, acknowledgement_batches: list[AcknowledgementBatch] = EMPTY) -> None:
         self.partition_index: int = partition_index
         self.acknowledgement_batches: list[AcknowledgementBatch] = (
             [] if acknowledgement_batches is EMPTY else acknowledgement_batches
@@ -62,8 +60,8 @@ class AcknowledgePartition(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> AcknowledgePartition:
         made = AcknowledgePartition(
-            partition_index=r.i32(),
-            acknowledgement_batches=[AcknowledgementBatch.decode(r, version) for _ in range(r.compact_array(18))],
+            r.i32(),
+            [AcknowledgementBatch.decode(r, version) for _ in range(r.compact_array(18))],
         )
         r.skip_tags()
         return made
@@ -84,15 +82,15 @@ class AcknowledgeTopic(Message):
         "partitions",
     )
 
-    def __init__(self, *, topic_id: bytes = ZERO_UUID, partitions: list[AcknowledgePartition] = EMPTY) -> None:
+    def __init__(self, topic_id: bytes = ZERO_UUID, partitions: list[AcknowledgePartition] = EMPTY) -> None:
         self.topic_id: bytes = topic_id
         self.partitions: list[AcknowledgePartition] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> AcknowledgeTopic:
         made = AcknowledgeTopic(
-            topic_id=r.uuid(),
-            partitions=[AcknowledgePartition.decode(r, version) for _ in range(r.compact_array(6))],
+            r.uuid(),
+            [AcknowledgePartition.decode(r, version) for _ in range(r.compact_array(6))],
         )
         r.skip_tags()
         return made
@@ -123,7 +121,6 @@ class ShareAcknowledgeRequest(Message):
 
     def __init__(
         self,
-        *,
         group_id: str | None = None,
         member_id: str | None = "",
         share_session_epoch: int = 0,
@@ -141,11 +138,11 @@ class ShareAcknowledgeRequest(Message):
         if version < 1 or version > 2:
             bad_version("ShareAcknowledgeRequest", version)
         made = ShareAcknowledgeRequest(
-            group_id=r.compact_nullable_string(),
-            member_id=r.compact_nullable_string(),
-            share_session_epoch=r.i32(),
-            is_renew_ack=r.boolean() if version >= 2 else False,
-            topics=[AcknowledgeTopic.decode(r, version) for _ in range(r.compact_array(18))],
+            r.compact_nullable_string(),
+            r.compact_nullable_string(),
+            r.i32(),
+            r.boolean() if version >= 2 else False,
+            [AcknowledgeTopic.decode(r, version) for _ in range(r.compact_array(18))],
         )
         r.skip_tags()
         return made

@@ -18,15 +18,15 @@ class LeaderIdAndEpoch(Message):
         "leader_epoch",
     )
 
-    def __init__(self, *, leader_id: int = 0, leader_epoch: int = 0) -> None:
+    def __init__(self, leader_id: int = 0, leader_epoch: int = 0) -> None:
         self.leader_id: int = leader_id
         self.leader_epoch: int = leader_epoch
 
     @staticmethod
     def decode(r: Reader, version: int) -> LeaderIdAndEpoch:
         made = LeaderIdAndEpoch(
-            leader_id=r.i32(),
-            leader_epoch=r.i32(),
+            r.i32(),
+            r.i32(),
         )
         r.skip_tags()
         return made
@@ -49,7 +49,6 @@ class PartitionData(Message):
 
     def __init__(
         self,
-        *,
         partition_index: int = 0,
         error_code: int = 0,
         error_message: str | None = None,
@@ -63,10 +62,10 @@ class PartitionData(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> PartitionData:
         made = PartitionData(
-            partition_index=r.i32(),
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string(),
-            current_leader=LeaderIdAndEpoch.decode(r, version),
+            r.i32(),
+            r.i16(),
+            r.compact_nullable_string(),
+            LeaderIdAndEpoch.decode(r, version),
         )
         r.skip_tags()
         return made
@@ -87,15 +86,15 @@ class ShareAcknowledgeTopicResponse(Message):
         "partitions",
     )
 
-    def __init__(self, *, topic_id: bytes = ZERO_UUID, partitions: list[PartitionData] = EMPTY) -> None:
+    def __init__(self, topic_id: bytes = ZERO_UUID, partitions: list[PartitionData] = EMPTY) -> None:
         self.topic_id: bytes = topic_id
         self.partitions: list[PartitionData] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> ShareAcknowledgeTopicResponse:
         made = ShareAcknowledgeTopicResponse(
-            topic_id=r.uuid(),
-            partitions=[PartitionData.decode(r, version) for _ in range(r.compact_array(17))],
+            r.uuid(),
+            [PartitionData.decode(r, version) for _ in range(r.compact_array(17))],
         )
         r.skip_tags()
         return made
@@ -118,7 +117,7 @@ class NodeEndpoint(Message):
         "rack",
     )
 
-    def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0, rack: str | None = None) -> None:
+    def __init__(self, node_id: int = 0, host: str = "", port: int = 0, rack: str | None = None) -> None:
         self.node_id: int = node_id
         self.host: str = host
         self.port: int = port
@@ -127,10 +126,10 @@ class NodeEndpoint(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> NodeEndpoint:
         made = NodeEndpoint(
-            node_id=r.i32(),
-            host=r.compact_string(),
-            port=r.i32(),
-            rack=r.compact_nullable_string(),
+            r.i32(),
+            r.compact_string(),
+            r.i32(),
+            r.compact_nullable_string(),
         )
         r.skip_tags()
         return made
@@ -162,7 +161,6 @@ class ShareAcknowledgeResponse(Message):
 
     def __init__(
         self,
-        *,
         throttle_time_ms: int = 0,
         error_code: int = 0,
         error_message: str | None = None,
@@ -182,12 +180,12 @@ class ShareAcknowledgeResponse(Message):
         if version < 1 or version > 2:
             bad_version("ShareAcknowledgeResponse", version)
         made = ShareAcknowledgeResponse(
-            throttle_time_ms=r.i32(),
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string(),
-            acquisition_lock_timeout_ms=r.i32() if version >= 2 else 0,
-            responses=[ShareAcknowledgeTopicResponse.decode(r, version) for _ in range(r.compact_array(18))],
-            node_endpoints=[NodeEndpoint.decode(r, version) for _ in range(r.compact_array(11))],
+            r.i32(),
+            r.i16(),
+            r.compact_nullable_string(),
+            r.i32() if version >= 2 else 0,
+            [ShareAcknowledgeTopicResponse.decode(r, version) for _ in range(r.compact_array(18))],
+            [NodeEndpoint.decode(r, version) for _ in range(r.compact_array(11))],
         )
         r.skip_tags()
         return made

@@ -19,7 +19,7 @@ class AcknowledgementBatch(Message):
         "acknowledge_types",
     )
 
-    def __init__(self, *, first_offset: int = 0, last_offset: int = 0, acknowledge_types: list[int] = EMPTY) -> None:
+    def __init__(self, first_offset: int = 0, last_offset: int = 0, acknowledge_types: list[int] = EMPTY) -> None:
         self.first_offset: int = first_offset
         self.last_offset: int = last_offset
         self.acknowledge_types: list[int] = [] if acknowledge_types is EMPTY else acknowledge_types
@@ -27,9 +27,9 @@ class AcknowledgementBatch(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> AcknowledgementBatch:
         made = AcknowledgementBatch(
-            first_offset=r.i64(),
-            last_offset=r.i64(),
-            acknowledge_types=[r.i8() for _ in range(r.compact_array(1))],
+            r.i64(),
+            r.i64(),
+            [r.i8() for _ in range(r.compact_array(1))],
         )
         r.skip_tags()
         return made
@@ -51,9 +51,7 @@ class FetchPartition(Message):
         "acknowledgement_batches",
     )
 
-    def __init__(
-        self, *, partition_index: int = 0, acknowledgement_batches: list[AcknowledgementBatch] = EMPTY
-    ) -> None:
+    def __init__(self, partition_index: int = 0, acknowledgement_batches: list[AcknowledgementBatch] = EMPTY) -> None:
         self.partition_index: int = partition_index
         self.acknowledgement_batches: list[AcknowledgementBatch] = (
             [] if acknowledgement_batches is EMPTY else acknowledgement_batches
@@ -62,8 +60,8 @@ class FetchPartition(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> FetchPartition:
         made = FetchPartition(
-            partition_index=r.i32(),
-            acknowledgement_batches=[AcknowledgementBatch.decode(r, version) for _ in range(r.compact_array(18))],
+            r.i32(),
+            [AcknowledgementBatch.decode(r, version) for _ in range(r.compact_array(18))],
         )
         r.skip_tags()
         return made
@@ -84,15 +82,15 @@ class FetchTopic(Message):
         "partitions",
     )
 
-    def __init__(self, *, topic_id: bytes = ZERO_UUID, partitions: list[FetchPartition] = EMPTY) -> None:
+    def __init__(self, topic_id: bytes = ZERO_UUID, partitions: list[FetchPartition] = EMPTY) -> None:
         self.topic_id: bytes = topic_id
         self.partitions: list[FetchPartition] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> FetchTopic:
         made = FetchTopic(
-            topic_id=r.uuid(),
-            partitions=[FetchPartition.decode(r, version) for _ in range(r.compact_array(6))],
+            r.uuid(),
+            [FetchPartition.decode(r, version) for _ in range(r.compact_array(6))],
         )
         r.skip_tags()
         return made
@@ -113,15 +111,15 @@ class ForgottenTopic(Message):
         "partitions",
     )
 
-    def __init__(self, *, topic_id: bytes = ZERO_UUID, partitions: list[int] = EMPTY) -> None:
+    def __init__(self, topic_id: bytes = ZERO_UUID, partitions: list[int] = EMPTY) -> None:
         self.topic_id: bytes = topic_id
         self.partitions: list[int] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> ForgottenTopic:
         made = ForgottenTopic(
-            topic_id=r.uuid(),
-            partitions=r.i32_items(r.compact_array(4)),
+            r.uuid(),
+            r.i32_items(r.compact_array(4)),
         )
         r.skip_tags()
         return made
@@ -158,7 +156,6 @@ class ShareFetchRequest(Message):
 
     def __init__(
         self,
-        *,
         group_id: str | None = None,
         member_id: str | None = "",
         share_session_epoch: int = 0,
@@ -192,18 +189,18 @@ class ShareFetchRequest(Message):
         if version < 1 or version > 2:
             bad_version("ShareFetchRequest", version)
         made = ShareFetchRequest(
-            group_id=r.compact_nullable_string(),
-            member_id=r.compact_nullable_string(),
-            share_session_epoch=r.i32(),
-            max_wait_ms=r.i32(),
-            min_bytes=r.i32(),
-            max_bytes=r.i32(),
-            max_records=r.i32(),
-            batch_size=r.i32(),
-            share_acquire_mode=r.i8() if version >= 2 else 0,
-            is_renew_ack=r.boolean() if version >= 2 else False,
-            topics=[FetchTopic.decode(r, version) for _ in range(r.compact_array(18))],
-            forgotten_topics_data=[ForgottenTopic.decode(r, version) for _ in range(r.compact_array(18))],
+            r.compact_nullable_string(),
+            r.compact_nullable_string(),
+            r.i32(),
+            r.i32(),
+            r.i32(),
+            r.i32(),
+            r.i32(),
+            r.i32(),
+            r.i8() if version >= 2 else 0,
+            r.boolean() if version >= 2 else False,
+            [FetchTopic.decode(r, version) for _ in range(r.compact_array(18))],
+            [ForgottenTopic.decode(r, version) for _ in range(r.compact_array(18))],
         )
         r.skip_tags()
         return made

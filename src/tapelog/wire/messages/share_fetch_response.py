@@ -18,15 +18,15 @@ class LeaderIdAndEpoch(Message):
         "leader_epoch",
     )
 
-    def __init__(self, *, leader_id: int = 0, leader_epoch: int = 0) -> None:
+    def __init__(self, leader_id: int = 0, leader_epoch: int = 0) -> None:
         self.leader_id: int = leader_id
         self.leader_epoch: int = leader_epoch
 
     @staticmethod
     def decode(r: Reader, version: int) -> LeaderIdAndEpoch:
         made = LeaderIdAndEpoch(
-            leader_id=r.i32(),
-            leader_epoch=r.i32(),
+            r.i32(),
+            r.i32(),
         )
         r.skip_tags()
         return made
@@ -46,7 +46,7 @@ class AcquiredRecords(Message):
         "delivery_count",
     )
 
-    def __init__(self, *, first_offset: int = 0, last_offset: int = 0, delivery_count: int = 0) -> None:
+    def __init__(self, first_offset: int = 0, last_offset: int = 0, delivery_count: int = 0) -> None:
         self.first_offset: int = first_offset
         self.last_offset: int = last_offset
         self.delivery_count: int = delivery_count
@@ -54,9 +54,9 @@ class AcquiredRecords(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> AcquiredRecords:
         made = AcquiredRecords(
-            first_offset=r.i64(),
-            last_offset=r.i64(),
-            delivery_count=r.i16(),
+            r.i64(),
+            r.i64(),
+            r.i16(),
         )
         r.skip_tags()
         return made
@@ -84,7 +84,6 @@ class PartitionData(Message):
 
     def __init__(
         self,
-        *,
         partition_index: int = 0,
         error_code: int = 0,
         error_message: str | None = None,
@@ -106,14 +105,14 @@ class PartitionData(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> PartitionData:
         made = PartitionData(
-            partition_index=r.i32(),
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string(),
-            acknowledge_error_code=r.i16(),
-            acknowledge_error_message=r.compact_nullable_string(),
-            current_leader=LeaderIdAndEpoch.decode(r, version),
-            records=not_null(r.compact_records(), "records"),
-            acquired_records=[AcquiredRecords.decode(r, version) for _ in range(r.compact_array(19))],
+            r.i32(),
+            r.i16(),
+            r.compact_nullable_string(),
+            r.i16(),
+            r.compact_nullable_string(),
+            LeaderIdAndEpoch.decode(r, version),
+            not_null(r.compact_records(), "records"),
+            [AcquiredRecords.decode(r, version) for _ in range(r.compact_array(19))],
         )
         r.skip_tags()
         return made
@@ -140,15 +139,15 @@ class ShareFetchableTopicResponse(Message):
         "partitions",
     )
 
-    def __init__(self, *, topic_id: bytes = ZERO_UUID, partitions: list[PartitionData] = EMPTY) -> None:
+    def __init__(self, topic_id: bytes = ZERO_UUID, partitions: list[PartitionData] = EMPTY) -> None:
         self.topic_id: bytes = topic_id
         self.partitions: list[PartitionData] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> ShareFetchableTopicResponse:
         made = ShareFetchableTopicResponse(
-            topic_id=r.uuid(),
-            partitions=[PartitionData.decode(r, version) for _ in range(r.compact_array(22))],
+            r.uuid(),
+            [PartitionData.decode(r, version) for _ in range(r.compact_array(22))],
         )
         r.skip_tags()
         return made
@@ -171,7 +170,7 @@ class NodeEndpoint(Message):
         "rack",
     )
 
-    def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0, rack: str | None = None) -> None:
+    def __init__(self, node_id: int = 0, host: str = "", port: int = 0, rack: str | None = None) -> None:
         self.node_id: int = node_id
         self.host: str = host
         self.port: int = port
@@ -180,10 +179,10 @@ class NodeEndpoint(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> NodeEndpoint:
         made = NodeEndpoint(
-            node_id=r.i32(),
-            host=r.compact_string(),
-            port=r.i32(),
-            rack=r.compact_nullable_string(),
+            r.i32(),
+            r.compact_string(),
+            r.i32(),
+            r.compact_nullable_string(),
         )
         r.skip_tags()
         return made
@@ -215,7 +214,6 @@ class ShareFetchResponse(Message):
 
     def __init__(
         self,
-        *,
         throttle_time_ms: int = 0,
         error_code: int = 0,
         error_message: str | None = None,
@@ -235,12 +233,12 @@ class ShareFetchResponse(Message):
         if version < 1 or version > 2:
             bad_version("ShareFetchResponse", version)
         made = ShareFetchResponse(
-            throttle_time_ms=r.i32(),
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string(),
-            acquisition_lock_timeout_ms=r.i32(),
-            responses=[ShareFetchableTopicResponse.decode(r, version) for _ in range(r.compact_array(18))],
-            node_endpoints=[NodeEndpoint.decode(r, version) for _ in range(r.compact_array(11))],
+            r.i32(),
+            r.i16(),
+            r.compact_nullable_string(),
+            r.i32(),
+            [ShareFetchableTopicResponse.decode(r, version) for _ in range(r.compact_array(18))],
+            [NodeEndpoint.decode(r, version) for _ in range(r.compact_array(11))],
         )
         r.skip_tags()
         return made

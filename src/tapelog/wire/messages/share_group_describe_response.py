@@ -19,7 +19,7 @@ class TopicPartitions(Message):
         "partitions",
     )
 
-    def __init__(self, *, topic_id: bytes = ZERO_UUID, topic_name: str = "", partitions: list[int] = EMPTY) -> None:
+    def __init__(self, topic_id: bytes = ZERO_UUID, topic_name: str = "", partitions: list[int] = EMPTY) -> None:
         self.topic_id: bytes = topic_id
         self.topic_name: str = topic_name
         self.partitions: list[int] = [] if partitions is EMPTY else partitions
@@ -27,9 +27,9 @@ class TopicPartitions(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> TopicPartitions:
         made = TopicPartitions(
-            topic_id=r.uuid(),
-            topic_name=r.compact_string(),
-            partitions=r.i32_items(r.compact_array(4)),
+            r.uuid(),
+            r.compact_string(),
+            r.i32_items(r.compact_array(4)),
         )
         r.skip_tags()
         return made
@@ -47,13 +47,13 @@ class Assignment(Message):
 
     FIELDS: ClassVar[tuple[str, ...]] = ("topic_partitions",)
 
-    def __init__(self, *, topic_partitions: list[TopicPartitions] = EMPTY) -> None:
+    def __init__(self, topic_partitions: list[TopicPartitions] = EMPTY) -> None:
         self.topic_partitions: list[TopicPartitions] = [] if topic_partitions is EMPTY else topic_partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> Assignment:
         made = Assignment(
-            topic_partitions=[TopicPartitions.decode(r, version) for _ in range(r.compact_array(19))],
+            [TopicPartitions.decode(r, version) for _ in range(r.compact_array(19))],
         )
         r.skip_tags()
         return made
@@ -80,7 +80,6 @@ class Member(Message):
 
     def __init__(
         self,
-        *,
         member_id: str = "",
         rack_id: str | None = None,
         member_epoch: int = 0,
@@ -100,13 +99,13 @@ class Member(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> Member:
         made = Member(
-            member_id=r.compact_string(),
-            rack_id=r.compact_nullable_string(),
-            member_epoch=r.i32(),
-            client_id=r.compact_string(),
-            client_host=r.compact_string(),
-            subscribed_topic_names=[r.compact_string() for _ in range(r.compact_array(1))],
-            assignment=Assignment.decode(r, version),
+            r.compact_string(),
+            r.compact_nullable_string(),
+            r.i32(),
+            r.compact_string(),
+            r.compact_string(),
+            [r.compact_string() for _ in range(r.compact_array(1))],
+            Assignment.decode(r, version),
         )
         r.skip_tags()
         return made
@@ -141,7 +140,6 @@ class DescribedGroup(Message):
 
     def __init__(
         self,
-        *,
         error_code: int = 0,
         error_message: str | None = None,
         group_id: str = "",
@@ -165,15 +163,15 @@ class DescribedGroup(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> DescribedGroup:
         made = DescribedGroup(
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string(),
-            group_id=r.compact_string(),
-            group_state=r.compact_string(),
-            group_epoch=r.i32(),
-            assignment_epoch=r.i32(),
-            assignor_name=r.compact_string(),
-            members=[Member.decode(r, version) for _ in range(r.compact_array(12))],
-            authorized_operations=r.i32(),
+            r.i16(),
+            r.compact_nullable_string(),
+            r.compact_string(),
+            r.compact_string(),
+            r.i32(),
+            r.i32(),
+            r.compact_string(),
+            [Member.decode(r, version) for _ in range(r.compact_array(12))],
+            r.i32(),
         )
         r.skip_tags()
         return made
@@ -206,7 +204,7 @@ class ShareGroupDescribeResponse(Message):
         "groups",
     )
 
-    def __init__(self, *, throttle_time_ms: int = 0, groups: list[DescribedGroup] = EMPTY) -> None:
+    def __init__(self, throttle_time_ms: int = 0, groups: list[DescribedGroup] = EMPTY) -> None:
         self.throttle_time_ms: int = throttle_time_ms
         self.groups: list[DescribedGroup] = [] if groups is EMPTY else groups
 
@@ -215,8 +213,8 @@ class ShareGroupDescribeResponse(Message):
         if version != 1:
             bad_version("ShareGroupDescribeResponse", version)
         made = ShareGroupDescribeResponse(
-            throttle_time_ms=r.i32(),
-            groups=[DescribedGroup.decode(r, version) for _ in range(r.compact_array(20))],
+            r.i32(),
+            [DescribedGroup.decode(r, version) for _ in range(r.compact_array(20))],
         )
         r.skip_tags()
         return made

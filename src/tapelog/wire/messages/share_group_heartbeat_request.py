@@ -27,7 +27,6 @@ class ShareGroupHeartbeatRequest(Message):
 
     def __init__(
         self,
-        *,
         group_id: str = "",
         member_id: str = "",
         member_epoch: int = 0,
@@ -45,13 +44,11 @@ class ShareGroupHeartbeatRequest(Message):
         if version != 1:
             bad_version("ShareGroupHeartbeatRequest", version)
         made = ShareGroupHeartbeatRequest(
-            group_id=r.compact_string(),
-            member_id=r.compact_string(),
-            member_epoch=r.i32(),
-            rack_id=r.compact_nullable_string(),
-            subscribed_topic_names=None
-            if (n := r.compact_nullable_array(1)) < 0
-            else [r.compact_string() for _ in range(n)],
+            r.compact_string(),
+            r.compact_string(),
+            r.i32(),
+            r.compact_nullable_string(),
+            None if (n := r.compact_nullable_array(1)) < 0 else [r.compact_string() for _ in range(n)],
         )
         r.skip_tags()
         return made

@@ -18,15 +18,15 @@ class TopicPartitions(Message):
         "partitions",
     )
 
-    def __init__(self, *, topic_id: bytes = ZERO_UUID, partitions: list[int] = EMPTY) -> None:
+    def __init__(self, topic_id: bytes = ZERO_UUID, partitions: list[int] = EMPTY) -> None:
         self.topic_id: bytes = topic_id
         self.partitions: list[int] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> TopicPartitions:
         made = TopicPartitions(
-            topic_id=r.uuid(),
-            partitions=r.i32_items(r.compact_array(4)),
+            r.uuid(),
+            r.i32_items(r.compact_array(4)),
         )
         r.skip_tags()
         return made
@@ -43,13 +43,13 @@ class Assignment(Message):
 
     FIELDS: ClassVar[tuple[str, ...]] = ("topic_partitions",)
 
-    def __init__(self, *, topic_partitions: list[TopicPartitions] = EMPTY) -> None:
+    def __init__(self, topic_partitions: list[TopicPartitions] = EMPTY) -> None:
         self.topic_partitions: list[TopicPartitions] = [] if topic_partitions is EMPTY else topic_partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> Assignment:
         made = Assignment(
-            topic_partitions=[TopicPartitions.decode(r, version) for _ in range(r.compact_array(18))],
+            [TopicPartitions.decode(r, version) for _ in range(r.compact_array(18))],
         )
         r.skip_tags()
         return made
@@ -81,7 +81,6 @@ class ShareGroupHeartbeatResponse(Message):
 
     def __init__(
         self,
-        *,
         throttle_time_ms: int = 0,
         error_code: int = 0,
         error_message: str | None = None,
@@ -103,13 +102,13 @@ class ShareGroupHeartbeatResponse(Message):
         if version != 1:
             bad_version("ShareGroupHeartbeatResponse", version)
         made = ShareGroupHeartbeatResponse(
-            throttle_time_ms=r.i32(),
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string(),
-            member_id=r.compact_nullable_string(),
-            member_epoch=r.i32(),
-            heartbeat_interval_ms=r.i32(),
-            assignment=Assignment.decode(r, version) if r.present() else None,
+            r.i32(),
+            r.i16(),
+            r.compact_nullable_string(),
+            r.compact_nullable_string(),
+            r.i32(),
+            r.i32(),
+            Assignment.decode(r, version) if r.present() else None,
         )
         r.skip_tags()
         return made

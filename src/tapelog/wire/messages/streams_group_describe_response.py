@@ -17,15 +17,15 @@ class KeyValue(Message):
         "value",
     )
 
-    def __init__(self, *, key: str = "", value: str = "") -> None:
+    def __init__(self, key: str = "", value: str = "") -> None:
         self.key: str = key
         self.value: str = value
 
     @staticmethod
     def decode(r: Reader, version: int) -> KeyValue:
         made = KeyValue(
-            key=r.compact_string(),
-            value=r.compact_string(),
+            r.compact_string(),
+            r.compact_string(),
         )
         r.skip_tags()
         return made
@@ -47,7 +47,7 @@ class TopicInfo(Message):
     )
 
     def __init__(
-        self, *, name: str = "", partitions: int = 0, replication_factor: int = 0, topic_configs: list[KeyValue] = EMPTY
+        self, name: str = "", partitions: int = 0, replication_factor: int = 0, topic_configs: list[KeyValue] = EMPTY
     ) -> None:
         self.name: str = name
         self.partitions: int = partitions
@@ -57,10 +57,10 @@ class TopicInfo(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> TopicInfo:
         made = TopicInfo(
-            name=r.compact_string(),
-            partitions=r.i32(),
-            replication_factor=r.i16(),
-            topic_configs=[KeyValue.decode(r, version) for _ in range(r.compact_array(3))],
+            r.compact_string(),
+            r.i32(),
+            r.i16(),
+            [KeyValue.decode(r, version) for _ in range(r.compact_array(3))],
         )
         r.skip_tags()
         return made
@@ -88,7 +88,6 @@ class Subtopology(Message):
 
     def __init__(
         self,
-        *,
         subtopology_id: str = "",
         source_topics: list[str] = EMPTY,
         repartition_sink_topics: list[str] = EMPTY,
@@ -106,11 +105,11 @@ class Subtopology(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> Subtopology:
         made = Subtopology(
-            subtopology_id=r.compact_string(),
-            source_topics=[r.compact_string() for _ in range(r.compact_array(1))],
-            repartition_sink_topics=[r.compact_string() for _ in range(r.compact_array(1))],
-            state_changelog_topics=[TopicInfo.decode(r, version) for _ in range(r.compact_array(9))],
-            repartition_source_topics=[TopicInfo.decode(r, version) for _ in range(r.compact_array(9))],
+            r.compact_string(),
+            [r.compact_string() for _ in range(r.compact_array(1))],
+            [r.compact_string() for _ in range(r.compact_array(1))],
+            [TopicInfo.decode(r, version) for _ in range(r.compact_array(9))],
+            [TopicInfo.decode(r, version) for _ in range(r.compact_array(9))],
         )
         r.skip_tags()
         return made
@@ -140,17 +139,15 @@ class Topology(Message):
         "subtopologies",
     )
 
-    def __init__(self, *, epoch: int = 0, subtopologies: list[Subtopology] | None = None) -> None:
+    def __init__(self, epoch: int = 0, subtopologies: list[Subtopology] | None = None) -> None:
         self.epoch: int = epoch
         self.subtopologies: list[Subtopology] | None = subtopologies
 
     @staticmethod
     def decode(r: Reader, version: int) -> Topology:
         made = Topology(
-            epoch=r.i32(),
-            subtopologies=None
-            if (n := r.compact_nullable_array(6)) < 0
-            else [Subtopology.decode(r, version) for _ in range(n)],
+            r.i32(),
+            None if (n := r.compact_nullable_array(6)) < 0 else [Subtopology.decode(r, version) for _ in range(n)],
         )
         r.skip_tags()
         return made
@@ -174,15 +171,15 @@ class Endpoint(Message):
         "port",
     )
 
-    def __init__(self, *, host: str = "", port: int = 0) -> None:
+    def __init__(self, host: str = "", port: int = 0) -> None:
         self.host: str = host
         self.port: int = port
 
     @staticmethod
     def decode(r: Reader, version: int) -> Endpoint:
         made = Endpoint(
-            host=r.compact_string(),
-            port=r.u16(),
+            r.compact_string(),
+            r.u16(),
         )
         r.skip_tags()
         return made
@@ -202,7 +199,7 @@ class TaskOffset(Message):
         "offset",
     )
 
-    def __init__(self, *, subtopology_id: str = "", partition: int = 0, offset: int = 0) -> None:
+    def __init__(self, subtopology_id: str = "", partition: int = 0, offset: int = 0) -> None:
         self.subtopology_id: str = subtopology_id
         self.partition: int = partition
         self.offset: int = offset
@@ -210,9 +207,9 @@ class TaskOffset(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> TaskOffset:
         made = TaskOffset(
-            subtopology_id=r.compact_string(),
-            partition=r.i32(),
-            offset=r.i64(),
+            r.compact_string(),
+            r.i32(),
+            r.i64(),
         )
         r.skip_tags()
         return made
@@ -232,15 +229,15 @@ class TaskIds(Message):
         "partitions",
     )
 
-    def __init__(self, *, subtopology_id: str = "", partitions: list[int] = EMPTY) -> None:
+    def __init__(self, subtopology_id: str = "", partitions: list[int] = EMPTY) -> None:
         self.subtopology_id: str = subtopology_id
         self.partitions: list[int] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> TaskIds:
         made = TaskIds(
-            subtopology_id=r.compact_string(),
-            partitions=r.i32_items(r.compact_array(4)),
+            r.compact_string(),
+            r.i32_items(r.compact_array(4)),
         )
         r.skip_tags()
         return made
@@ -263,7 +260,6 @@ class Assignment(Message):
 
     def __init__(
         self,
-        *,
         active_tasks: list[TaskIds] = EMPTY,
         standby_tasks: list[TaskIds] = EMPTY,
         warmup_tasks: list[TaskIds] = EMPTY,
@@ -275,9 +271,9 @@ class Assignment(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> Assignment:
         made = Assignment(
-            active_tasks=[TaskIds.decode(r, version) for _ in range(r.compact_array(3))],
-            standby_tasks=[TaskIds.decode(r, version) for _ in range(r.compact_array(3))],
-            warmup_tasks=[TaskIds.decode(r, version) for _ in range(r.compact_array(3))],
+            [TaskIds.decode(r, version) for _ in range(r.compact_array(3))],
+            [TaskIds.decode(r, version) for _ in range(r.compact_array(3))],
+            [TaskIds.decode(r, version) for _ in range(r.compact_array(3))],
         )
         r.skip_tags()
         return made
@@ -318,7 +314,6 @@ class Member(Message):
 
     def __init__(
         self,
-        *,
         member_id: str = "",
         member_epoch: int = 0,
         instance_id: str | None = None,
@@ -354,21 +349,21 @@ class Member(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> Member:
         made = Member(
-            member_id=r.compact_string(),
-            member_epoch=r.i32(),
-            instance_id=r.compact_nullable_string(),
-            rack_id=r.compact_nullable_string(),
-            client_id=r.compact_string(),
-            client_host=r.compact_string(),
-            topology_epoch=r.i32(),
-            process_id=r.compact_string(),
-            user_endpoint=Endpoint.decode(r, version) if r.present() else None,
-            client_tags=[KeyValue.decode(r, version) for _ in range(r.compact_array(3))],
-            task_offsets=[TaskOffset.decode(r, version) for _ in range(r.compact_array(14))],
-            task_end_offsets=[TaskOffset.decode(r, version) for _ in range(r.compact_array(14))],
-            assignment=Assignment.decode(r, version),
-            target_assignment=Assignment.decode(r, version),
-            is_classic=r.boolean(),
+            r.compact_string(),
+            r.i32(),
+            r.compact_nullable_string(),
+            r.compact_nullable_string(),
+            r.compact_string(),
+            r.compact_string(),
+            r.i32(),
+            r.compact_string(),
+            Endpoint.decode(r, version) if r.present() else None,
+            [KeyValue.decode(r, version) for _ in range(r.compact_array(3))],
+            [TaskOffset.decode(r, version) for _ in range(r.compact_array(14))],
+            [TaskOffset.decode(r, version) for _ in range(r.compact_array(14))],
+            Assignment.decode(r, version),
+            Assignment.decode(r, version),
+            r.boolean(),
         )
         r.skip_tags()
         return made
@@ -419,7 +414,6 @@ class DescribedGroup(Message):
 
     def __init__(
         self,
-        *,
         error_code: int = 0,
         error_message: str | None = None,
         group_id: str = "",
@@ -443,15 +437,15 @@ class DescribedGroup(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> DescribedGroup:
         made = DescribedGroup(
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string(),
-            group_id=r.compact_string(),
-            group_state=r.compact_string(),
-            group_epoch=r.i32(),
-            assignment_epoch=r.i32(),
-            topology=Topology.decode(r, version) if r.present() else None,
-            members=[Member.decode(r, version) for _ in range(r.compact_array(28))],
-            authorized_operations=r.i32(),
+            r.i16(),
+            r.compact_nullable_string(),
+            r.compact_string(),
+            r.compact_string(),
+            r.i32(),
+            r.i32(),
+            Topology.decode(r, version) if r.present() else None,
+            [Member.decode(r, version) for _ in range(r.compact_array(28))],
+            r.i32(),
         )
         r.skip_tags()
         return made
@@ -488,7 +482,7 @@ class StreamsGroupDescribeResponse(Message):
         "groups",
     )
 
-    def __init__(self, *, throttle_time_ms: int = 0, groups: list[DescribedGroup] = EMPTY) -> None:
+    def __init__(self, throttle_time_ms: int = 0, groups: list[DescribedGroup] = EMPTY) -> None:
         self.throttle_time_ms: int = throttle_time_ms
         self.groups: list[DescribedGroup] = [] if groups is EMPTY else groups
 
@@ -497,8 +491,8 @@ class StreamsGroupDescribeResponse(Message):
         if version != 0:
             bad_version("StreamsGroupDescribeResponse", version)
         made = StreamsGroupDescribeResponse(
-            throttle_time_ms=r.i32(),
-            groups=[DescribedGroup.decode(r, version) for _ in range(r.compact_array(20))],
+            r.i32(),
+            [DescribedGroup.decode(r, version) for _ in range(r.compact_array(20))],
         )
         r.skip_tags()
         return made

@@ -17,15 +17,15 @@ class KeyValue(Message):
         "value",
     )
 
-    def __init__(self, *, key: str = "", value: str = "") -> None:
+    def __init__(self, key: str = "", value: str = "") -> None:
         self.key: str = key
         self.value: str = value
 
     @staticmethod
     def decode(r: Reader, version: int) -> KeyValue:
         made = KeyValue(
-            key=r.compact_string(),
-            value=r.compact_string(),
+            r.compact_string(),
+            r.compact_string(),
         )
         r.skip_tags()
         return made
@@ -47,7 +47,7 @@ class TopicInfo(Message):
     )
 
     def __init__(
-        self, *, name: str = "", partitions: int = 0, replication_factor: int = 0, topic_configs: list[KeyValue] = EMPTY
+        self, name: str = "", partitions: int = 0, replication_factor: int = 0, topic_configs: list[KeyValue] = EMPTY
     ) -> None:
         self.name: str = name
         self.partitions: int = partitions
@@ -57,10 +57,10 @@ class TopicInfo(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> TopicInfo:
         made = TopicInfo(
-            name=r.compact_string(),
-            partitions=r.i32(),
-            replication_factor=r.i16(),
-            topic_configs=[KeyValue.decode(r, version) for _ in range(r.compact_array(3))],
+            r.compact_string(),
+            r.i32(),
+            r.i16(),
+            [KeyValue.decode(r, version) for _ in range(r.compact_array(3))],
         )
         r.skip_tags()
         return made
@@ -86,7 +86,6 @@ class CopartitionGroup(Message):
 
     def __init__(
         self,
-        *,
         source_topics: list[int] = EMPTY,
         source_topic_regex: list[int] = EMPTY,
         repartition_source_topics: list[int] = EMPTY,
@@ -100,9 +99,9 @@ class CopartitionGroup(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> CopartitionGroup:
         made = CopartitionGroup(
-            source_topics=[r.i16() for _ in range(r.compact_array(2))],
-            source_topic_regex=[r.i16() for _ in range(r.compact_array(2))],
-            repartition_source_topics=[r.i16() for _ in range(r.compact_array(2))],
+            [r.i16() for _ in range(r.compact_array(2))],
+            [r.i16() for _ in range(r.compact_array(2))],
+            [r.i16() for _ in range(r.compact_array(2))],
         )
         r.skip_tags()
         return made
@@ -135,7 +134,6 @@ class Subtopology(Message):
 
     def __init__(
         self,
-        *,
         subtopology_id: str = "",
         source_topics: list[str] = EMPTY,
         source_topic_regex: list[str] = EMPTY,
@@ -157,13 +155,13 @@ class Subtopology(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> Subtopology:
         made = Subtopology(
-            subtopology_id=r.compact_string(),
-            source_topics=[r.compact_string() for _ in range(r.compact_array(1))],
-            source_topic_regex=[r.compact_string() for _ in range(r.compact_array(1))],
-            state_changelog_topics=[TopicInfo.decode(r, version) for _ in range(r.compact_array(9))],
-            repartition_sink_topics=[r.compact_string() for _ in range(r.compact_array(1))],
-            repartition_source_topics=[TopicInfo.decode(r, version) for _ in range(r.compact_array(9))],
-            copartition_groups=[CopartitionGroup.decode(r, version) for _ in range(r.compact_array(4))],
+            r.compact_string(),
+            [r.compact_string() for _ in range(r.compact_array(1))],
+            [r.compact_string() for _ in range(r.compact_array(1))],
+            [TopicInfo.decode(r, version) for _ in range(r.compact_array(9))],
+            [r.compact_string() for _ in range(r.compact_array(1))],
+            [TopicInfo.decode(r, version) for _ in range(r.compact_array(9))],
+            [CopartitionGroup.decode(r, version) for _ in range(r.compact_array(4))],
         )
         r.skip_tags()
         return made
@@ -199,15 +197,15 @@ class Topology(Message):
         "subtopologies",
     )
 
-    def __init__(self, *, epoch: int = 0, subtopologies: list[Subtopology] = EMPTY) -> None:
+    def __init__(self, epoch: int = 0, subtopologies: list[Subtopology] = EMPTY) -> None:
         self.epoch: int = epoch
         self.subtopologies: list[Subtopology] = [] if subtopologies is EMPTY else subtopologies
 
     @staticmethod
     def decode(r: Reader, version: int) -> Topology:
         made = Topology(
-            epoch=r.i32(),
-            subtopologies=[Subtopology.decode(r, version) for _ in range(r.compact_array(8))],
+            r.i32(),
+            [Subtopology.decode(r, version) for _ in range(r.compact_array(8))],
         )
         r.skip_tags()
         return made
@@ -228,15 +226,15 @@ class TaskIds(Message):
         "partitions",
     )
 
-    def __init__(self, *, subtopology_id: str = "", partitions: list[int] = EMPTY) -> None:
+    def __init__(self, subtopology_id: str = "", partitions: list[int] = EMPTY) -> None:
         self.subtopology_id: str = subtopology_id
         self.partitions: list[int] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> TaskIds:
         made = TaskIds(
-            subtopology_id=r.compact_string(),
-            partitions=r.i32_items(r.compact_array(4)),
+            r.compact_string(),
+            r.i32_items(r.compact_array(4)),
         )
         r.skip_tags()
         return made
@@ -256,15 +254,15 @@ class Endpoint(Message):
         "port",
     )
 
-    def __init__(self, *, host: str = "", port: int = 0) -> None:
+    def __init__(self, host: str = "", port: int = 0) -> None:
         self.host: str = host
         self.port: int = port
 
     @staticmethod
     def decode(r: Reader, version: int) -> Endpoint:
         made = Endpoint(
-            host=r.compact_string(),
-            port=r.u16(),
+            r.compact_string(),
+            r.u16(),
         )
         r.skip_tags()
         return made
@@ -284,7 +282,7 @@ class TaskOffset(Message):
         "offset",
     )
 
-    def __init__(self, *, subtopology_id: str = "", partition: int = 0, offset: int = 0) -> None:
+    def __init__(self, subtopology_id: str = "", partition: int = 0, offset: int = 0) -> None:
         self.subtopology_id: str = subtopology_id
         self.partition: int = partition
         self.offset: int = offset
@@ -292,9 +290,9 @@ class TaskOffset(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> TaskOffset:
         made = TaskOffset(
-            subtopology_id=r.compact_string(),
-            partition=r.i32(),
-            offset=r.i64(),
+            r.compact_string(),
+            r.i32(),
+            r.i64(),
         )
         r.skip_tags()
         return made
@@ -336,7 +334,6 @@ class StreamsGroupHeartbeatRequest(Message):
 
     def __init__(
         self,
-        *,
         group_id: str = "",
         member_id: str = "",
         member_epoch: int = 0,
@@ -378,35 +375,23 @@ class StreamsGroupHeartbeatRequest(Message):
         if version != 0:
             bad_version("StreamsGroupHeartbeatRequest", version)
         made = StreamsGroupHeartbeatRequest(
-            group_id=r.compact_string(),
-            member_id=r.compact_string(),
-            member_epoch=r.i32(),
-            endpoint_information_epoch=r.i32(),
-            instance_id=r.compact_nullable_string(),
-            rack_id=r.compact_nullable_string(),
-            rebalance_timeout_ms=r.i32(),
-            topology=Topology.decode(r, version) if r.present() else None,
-            active_tasks=None
-            if (n := r.compact_nullable_array(3)) < 0
-            else [TaskIds.decode(r, version) for _ in range(n)],
-            standby_tasks=None
-            if (n := r.compact_nullable_array(3)) < 0
-            else [TaskIds.decode(r, version) for _ in range(n)],
-            warmup_tasks=None
-            if (n := r.compact_nullable_array(3)) < 0
-            else [TaskIds.decode(r, version) for _ in range(n)],
-            process_id=r.compact_nullable_string(),
-            user_endpoint=Endpoint.decode(r, version) if r.present() else None,
-            client_tags=None
-            if (n := r.compact_nullable_array(3)) < 0
-            else [KeyValue.decode(r, version) for _ in range(n)],
-            task_offsets=None
-            if (n := r.compact_nullable_array(14)) < 0
-            else [TaskOffset.decode(r, version) for _ in range(n)],
-            task_end_offsets=None
-            if (n := r.compact_nullable_array(14)) < 0
-            else [TaskOffset.decode(r, version) for _ in range(n)],
-            shutdown_application=r.boolean(),
+            r.compact_string(),
+            r.compact_string(),
+            r.i32(),
+            r.i32(),
+            r.compact_nullable_string(),
+            r.compact_nullable_string(),
+            r.i32(),
+            Topology.decode(r, version) if r.present() else None,
+            None if (n := r.compact_nullable_array(3)) < 0 else [TaskIds.decode(r, version) for _ in range(n)],
+            None if (n := r.compact_nullable_array(3)) < 0 else [TaskIds.decode(r, version) for _ in range(n)],
+            None if (n := r.compact_nullable_array(3)) < 0 else [TaskIds.decode(r, version) for _ in range(n)],
+            r.compact_nullable_string(),
+            Endpoint.decode(r, version) if r.present() else None,
+            None if (n := r.compact_nullable_array(3)) < 0 else [KeyValue.decode(r, version) for _ in range(n)],
+            None if (n := r.compact_nullable_array(14)) < 0 else [TaskOffset.decode(r, version) for _ in range(n)],
+            None if (n := r.compact_nullable_array(14)) < 0 else [TaskOffset.decode(r, version) for _ in range(n)],
+            r.boolean(),
         )
         r.skip_tags()
         return made

@@ -17,15 +17,15 @@ class Status(Message):
         "status_detail",
     )
 
-    def __init__(self, *, status_code: int = 0, status_detail: str = "") -> None:
+    def __init__(self, status_code: int = 0, status_detail: str = "") -> None:
         self.status_code: int = status_code
         self.status_detail: str = status_detail
 
     @staticmethod
     def decode(r: Reader, version: int) -> Status:
         made = Status(
-            status_code=r.i8(),
-            status_detail=r.compact_string(),
+            r.i8(),
+            r.compact_string(),
         )
         r.skip_tags()
         return made
@@ -44,15 +44,15 @@ class TaskIds(Message):
         "partitions",
     )
 
-    def __init__(self, *, subtopology_id: str = "", partitions: list[int] = EMPTY) -> None:
+    def __init__(self, subtopology_id: str = "", partitions: list[int] = EMPTY) -> None:
         self.subtopology_id: str = subtopology_id
         self.partitions: list[int] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> TaskIds:
         made = TaskIds(
-            subtopology_id=r.compact_string(),
-            partitions=r.i32_items(r.compact_array(4)),
+            r.compact_string(),
+            r.i32_items(r.compact_array(4)),
         )
         r.skip_tags()
         return made
@@ -72,15 +72,15 @@ class Endpoint(Message):
         "port",
     )
 
-    def __init__(self, *, host: str = "", port: int = 0) -> None:
+    def __init__(self, host: str = "", port: int = 0) -> None:
         self.host: str = host
         self.port: int = port
 
     @staticmethod
     def decode(r: Reader, version: int) -> Endpoint:
         made = Endpoint(
-            host=r.compact_string(),
-            port=r.u16(),
+            r.compact_string(),
+            r.u16(),
         )
         r.skip_tags()
         return made
@@ -99,15 +99,15 @@ class TopicPartition(Message):
         "partitions",
     )
 
-    def __init__(self, *, topic: str = "", partitions: list[int] = EMPTY) -> None:
+    def __init__(self, topic: str = "", partitions: list[int] = EMPTY) -> None:
         self.topic: str = topic
         self.partitions: list[int] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> TopicPartition:
         made = TopicPartition(
-            topic=r.compact_string(),
-            partitions=r.i32_items(r.compact_array(4)),
+            r.compact_string(),
+            r.i32_items(r.compact_array(4)),
         )
         r.skip_tags()
         return made
@@ -130,7 +130,6 @@ class EndpointToPartitions(Message):
 
     def __init__(
         self,
-        *,
         user_endpoint: Endpoint | None = None,
         active_partitions: list[TopicPartition] = EMPTY,
         standby_partitions: list[TopicPartition] = EMPTY,
@@ -142,9 +141,9 @@ class EndpointToPartitions(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> EndpointToPartitions:
         made = EndpointToPartitions(
-            user_endpoint=Endpoint.decode(r, version),
-            active_partitions=[TopicPartition.decode(r, version) for _ in range(r.compact_array(3))],
-            standby_partitions=[TopicPartition.decode(r, version) for _ in range(r.compact_array(3))],
+            Endpoint.decode(r, version),
+            [TopicPartition.decode(r, version) for _ in range(r.compact_array(3))],
+            [TopicPartition.decode(r, version) for _ in range(r.compact_array(3))],
         )
         r.skip_tags()
         return made
@@ -187,7 +186,6 @@ class StreamsGroupHeartbeatResponse(Message):
 
     def __init__(
         self,
-        *,
         throttle_time_ms: int = 0,
         error_code: int = 0,
         error_message: str | None = None,
@@ -223,26 +221,20 @@ class StreamsGroupHeartbeatResponse(Message):
         if version != 0:
             bad_version("StreamsGroupHeartbeatResponse", version)
         made = StreamsGroupHeartbeatResponse(
-            throttle_time_ms=r.i32(),
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string(),
-            member_id=r.compact_string(),
-            member_epoch=r.i32(),
-            heartbeat_interval_ms=r.i32(),
-            acceptable_recovery_lag=r.i32(),
-            task_offset_interval_ms=r.i32(),
-            status=None if (n := r.compact_nullable_array(3)) < 0 else [Status.decode(r, version) for _ in range(n)],
-            active_tasks=None
-            if (n := r.compact_nullable_array(3)) < 0
-            else [TaskIds.decode(r, version) for _ in range(n)],
-            standby_tasks=None
-            if (n := r.compact_nullable_array(3)) < 0
-            else [TaskIds.decode(r, version) for _ in range(n)],
-            warmup_tasks=None
-            if (n := r.compact_nullable_array(3)) < 0
-            else [TaskIds.decode(r, version) for _ in range(n)],
-            endpoint_information_epoch=r.i32(),
-            partitions_by_user_endpoint=None
+            r.i32(),
+            r.i16(),
+            r.compact_nullable_string(),
+            r.compact_string(),
+            r.i32(),
+            r.i32(),
+            r.i32(),
+            r.i32(),
+            None if (n := r.compact_nullable_array(3)) < 0 else [Status.decode(r, version) for _ in range(n)],
+            None if (n := r.compact_nullable_array(3)) < 0 else [TaskIds.decode(r, version) for _ in range(n)],
+            None if (n := r.compact_nullable_array(3)) < 0 else [TaskIds.decode(r, version) for _ in range(n)],
+            None if (n := r.compact_nullable_array(3)) < 0 else [TaskIds.decode(r, version) for _ in range(n)],
+            r.i32(),
+            None
             if (n := r.compact_nullable_array(7)) < 0
             else [EndpointToPartitions.decode(r, version) for _ in range(n)],
         )

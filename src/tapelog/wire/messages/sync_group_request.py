@@ -17,15 +17,15 @@ class SyncGroupRequestAssignment(Message):
         "assignment",
     )
 
-    def __init__(self, *, member_id: str = "", assignment: bytes = b"") -> None:
+    def __init__(self, member_id: str = "", assignment: bytes = b"") -> None:
         self.member_id: str = member_id
         self.assignment: bytes = assignment
 
     @staticmethod
     def decode(r: Reader, version: int) -> SyncGroupRequestAssignment:
         made = SyncGroupRequestAssignment(
-            member_id=r.compact_string() if version >= 4 else r.string(),
-            assignment=r.compact_bytestring() if version >= 4 else r.bytestring(),
+            r.compact_string() if version >= 4 else r.string(),
+            r.compact_bytestring() if version >= 4 else r.bytestring(),
         )
         if version >= 4:
             r.skip_tags()
@@ -62,7 +62,6 @@ class SyncGroupRequest(Message):
 
     def __init__(
         self,
-        *,
         group_id: str = "",
         generation_id: int = 0,
         member_id: str = "",
@@ -84,17 +83,13 @@ class SyncGroupRequest(Message):
         if version < 0 or version > 5:
             bad_version("SyncGroupRequest", version)
         made = SyncGroupRequest(
-            group_id=r.compact_string() if version >= 4 else r.string(),
-            generation_id=r.i32(),
-            member_id=r.compact_string() if version >= 4 else r.string(),
-            group_instance_id=r.compact_nullable_string()
-            if version >= 4
-            else r.nullable_string()
-            if version >= 3
-            else None,
-            protocol_type=r.compact_nullable_string() if version >= 5 else None,
-            protocol_name=r.compact_nullable_string() if version >= 5 else None,
-            assignments=[SyncGroupRequestAssignment.decode(r, version) for _ in range(r.compact_array(3))]
+            r.compact_string() if version >= 4 else r.string(),
+            r.i32(),
+            r.compact_string() if version >= 4 else r.string(),
+            r.compact_nullable_string() if version >= 4 else r.nullable_string() if version >= 3 else None,
+            r.compact_nullable_string() if version >= 5 else None,
+            r.compact_nullable_string() if version >= 5 else None,
+            [SyncGroupRequestAssignment.decode(r, version) for _ in range(r.compact_array(3))]
             if version >= 4
             else [SyncGroupRequestAssignment.decode(r, version) for _ in range(r.array(3))],
         )

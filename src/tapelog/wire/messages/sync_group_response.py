@@ -27,7 +27,6 @@ class SyncGroupResponse(Message):
 
     def __init__(
         self,
-        *,
         throttle_time_ms: int = 0,
         error_code: int = 0,
         protocol_type: str | None = None,
@@ -45,11 +44,11 @@ class SyncGroupResponse(Message):
         if version < 0 or version > 5:
             bad_version("SyncGroupResponse", version)
         made = SyncGroupResponse(
-            throttle_time_ms=r.i32() if version >= 1 else 0,
-            error_code=r.i16(),
-            protocol_type=r.compact_nullable_string() if version >= 5 else None,
-            protocol_name=r.compact_nullable_string() if version >= 5 else None,
-            assignment=r.compact_bytestring() if version >= 4 else r.bytestring(),
+            r.i32() if version >= 1 else 0,
+            r.i16(),
+            r.compact_nullable_string() if version >= 5 else None,
+            r.compact_nullable_string() if version >= 5 else None,
+            r.compact_bytestring() if version >= 4 else r.bytestring(),
         )
         if version >= 4:
             r.skip_tags()

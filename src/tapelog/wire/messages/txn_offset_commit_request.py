@@ -21,7 +21,6 @@ class TxnOffsetCommitRequestPartition(Message):
 
     def __init__(
         self,
-        *,
         partition_index: int = 0,
         committed_offset: int = 0,
         committed_leader_epoch: int = -1,
@@ -35,10 +34,10 @@ class TxnOffsetCommitRequestPartition(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> TxnOffsetCommitRequestPartition:
         made = TxnOffsetCommitRequestPartition(
-            partition_index=r.i32(),
-            committed_offset=r.i64(),
-            committed_leader_epoch=r.i32() if version >= 2 else -1,
-            committed_metadata=r.compact_nullable_string() if version >= 3 else r.nullable_string(),
+            r.i32(),
+            r.i64(),
+            r.i32() if version >= 2 else -1,
+            r.compact_nullable_string() if version >= 3 else r.nullable_string(),
         )
         if version >= 3:
             r.skip_tags()
@@ -65,15 +64,15 @@ class TxnOffsetCommitRequestTopic(Message):
         "partitions",
     )
 
-    def __init__(self, *, name: str = "", partitions: list[TxnOffsetCommitRequestPartition] = EMPTY) -> None:
+    def __init__(self, name: str = "", partitions: list[TxnOffsetCommitRequestPartition] = EMPTY) -> None:
         self.name: str = name
         self.partitions: list[TxnOffsetCommitRequestPartition] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> TxnOffsetCommitRequestTopic:
         made = TxnOffsetCommitRequestTopic(
-            name=r.compact_string() if version >= 3 else r.string(),
-            partitions=[TxnOffsetCommitRequestPartition.decode(r, version) for _ in range(r.compact_array(14))]
+            r.compact_string() if version >= 3 else r.string(),
+            [TxnOffsetCommitRequestPartition.decode(r, version) for _ in range(r.compact_array(14))]
             if version >= 3
             else [TxnOffsetCommitRequestPartition.decode(r, version) for _ in range(r.array(14))],
         )
@@ -117,7 +116,6 @@ class TxnOffsetCommitRequest(Message):
 
     def __init__(
         self,
-        *,
         transactional_id: str = "",
         group_id: str = "",
         producer_id: int = 0,
@@ -141,14 +139,14 @@ class TxnOffsetCommitRequest(Message):
         if version < 0 or version > 5:
             bad_version("TxnOffsetCommitRequest", version)
         made = TxnOffsetCommitRequest(
-            transactional_id=r.compact_string() if version >= 3 else r.string(),
-            group_id=r.compact_string() if version >= 3 else r.string(),
-            producer_id=r.i64(),
-            producer_epoch=r.i16(),
-            generation_id=r.i32() if version >= 3 else -1,
-            member_id=r.compact_string() if version >= 3 else "",
-            group_instance_id=r.compact_nullable_string() if version >= 3 else None,
-            topics=[TxnOffsetCommitRequestTopic.decode(r, version) for _ in range(r.compact_array(3))]
+            r.compact_string() if version >= 3 else r.string(),
+            r.compact_string() if version >= 3 else r.string(),
+            r.i64(),
+            r.i16(),
+            r.i32() if version >= 3 else -1,
+            r.compact_string() if version >= 3 else "",
+            r.compact_nullable_string() if version >= 3 else None,
+            [TxnOffsetCommitRequestTopic.decode(r, version) for _ in range(r.compact_array(3))]
             if version >= 3
             else [TxnOffsetCommitRequestTopic.decode(r, version) for _ in range(r.array(3))],
         )

@@ -17,15 +17,15 @@ class TxnOffsetCommitResponsePartition(Message):
         "error_code",
     )
 
-    def __init__(self, *, partition_index: int = 0, error_code: int = 0) -> None:
+    def __init__(self, partition_index: int = 0, error_code: int = 0) -> None:
         self.partition_index: int = partition_index
         self.error_code: int = error_code
 
     @staticmethod
     def decode(r: Reader, version: int) -> TxnOffsetCommitResponsePartition:
         made = TxnOffsetCommitResponsePartition(
-            partition_index=r.i32(),
-            error_code=r.i16(),
+            r.i32(),
+            r.i16(),
         )
         if version >= 3:
             r.skip_tags()
@@ -46,15 +46,15 @@ class TxnOffsetCommitResponseTopic(Message):
         "partitions",
     )
 
-    def __init__(self, *, name: str = "", partitions: list[TxnOffsetCommitResponsePartition] = EMPTY) -> None:
+    def __init__(self, name: str = "", partitions: list[TxnOffsetCommitResponsePartition] = EMPTY) -> None:
         self.name: str = name
         self.partitions: list[TxnOffsetCommitResponsePartition] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> TxnOffsetCommitResponseTopic:
         made = TxnOffsetCommitResponseTopic(
-            name=r.compact_string() if version >= 3 else r.string(),
-            partitions=[TxnOffsetCommitResponsePartition.decode(r, version) for _ in range(r.compact_array(6))]
+            r.compact_string() if version >= 3 else r.string(),
+            [TxnOffsetCommitResponsePartition.decode(r, version) for _ in range(r.compact_array(6))]
             if version >= 3
             else [TxnOffsetCommitResponsePartition.decode(r, version) for _ in range(r.array(6))],
         )
@@ -90,7 +90,7 @@ class TxnOffsetCommitResponse(Message):
         "topics",
     )
 
-    def __init__(self, *, throttle_time_ms: int = 0, topics: list[TxnOffsetCommitResponseTopic] = EMPTY) -> None:
+    def __init__(self, throttle_time_ms: int = 0, topics: list[TxnOffsetCommitResponseTopic] = EMPTY) -> None:
         self.throttle_time_ms: int = throttle_time_ms
         self.topics: list[TxnOffsetCommitResponseTopic] = [] if topics is EMPTY else topics
 
@@ -99,8 +99,8 @@ class TxnOffsetCommitResponse(Message):
         if version < 0 or version > 5:
             bad_version("TxnOffsetCommitResponse", version)
         made = TxnOffsetCommitResponse(
-            throttle_time_ms=r.i32(),
-            topics=[TxnOffsetCommitResponseTopic.decode(r, version) for _ in range(r.compact_array(3))]
+            r.i32(),
+            [TxnOffsetCommitResponseTopic.decode(r, version) for _ in range(r.compact_array(3))]
             if version >= 3
             else [TxnOffsetCommitResponseTopic.decode(r, version) for _ in range(r.array(3))],
         )

@@ -19,7 +19,7 @@ class UnregisterBrokerRequest(Message):
     FLEXIBLE_FROM: ClassVar[int] = 0
     FIELDS: ClassVar[tuple[str, ...]] = ("broker_id",)
 
-    def __init__(self, *, broker_id: int = 0) -> None:
+    def __init__(self, broker_id: int = 0) -> None:
         self.broker_id: int = broker_id
 
     @staticmethod
@@ -27,7 +27,7 @@ class UnregisterBrokerRequest(Message):
         if version != 0:
             bad_version("UnregisterBrokerRequest", version)
         made = UnregisterBrokerRequest(
-            broker_id=r.i32(),
+            r.i32(),
         )
         r.skip_tags()
         return made

@@ -20,7 +20,7 @@ class FeatureUpdateKey(Message):
     )
 
     def __init__(
-        self, *, feature: str = "", max_version_level: int = 0, allow_downgrade: bool = False, upgrade_type: int = 1
+        self, feature: str = "", max_version_level: int = 0, allow_downgrade: bool = False, upgrade_type: int = 1
     ) -> None:
         self.feature: str = feature
         self.max_version_level: int = max_version_level
@@ -30,10 +30,10 @@ class FeatureUpdateKey(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> FeatureUpdateKey:
         made = FeatureUpdateKey(
-            feature=r.compact_string(),
-            max_version_level=r.i16(),
-            allow_downgrade=False if version >= 1 else r.boolean(),
-            upgrade_type=r.i8() if version >= 1 else 1,
+            r.compact_string(),
+            r.i16(),
+            False if version >= 1 else r.boolean(),
+            r.i8() if version >= 1 else 1,
         )
         r.skip_tags()
         return made
@@ -67,7 +67,7 @@ class UpdateFeaturesRequest(Message):
     )
 
     def __init__(
-        self, *, timeout_ms: int = 60000, feature_updates: list[FeatureUpdateKey] = EMPTY, validate_only: bool = False
+        self, timeout_ms: int = 60000, feature_updates: list[FeatureUpdateKey] = EMPTY, validate_only: bool = False
     ) -> None:
         self.timeout_ms: int = timeout_ms
         self.feature_updates: list[FeatureUpdateKey] = [] if feature_updates is EMPTY else feature_updates
@@ -78,9 +78,9 @@ class UpdateFeaturesRequest(Message):
         if version < 0 or version > 2:
             bad_version("UpdateFeaturesRequest", version)
         made = UpdateFeaturesRequest(
-            timeout_ms=r.i32(),
-            feature_updates=[FeatureUpdateKey.decode(r, version) for _ in range(r.compact_array(5))],
-            validate_only=r.boolean() if version >= 1 else False,
+            r.i32(),
+            [FeatureUpdateKey.decode(r, version) for _ in range(r.compact_array(5))],
+            r.boolean() if version >= 1 else False,
         )
         r.skip_tags()
         return made

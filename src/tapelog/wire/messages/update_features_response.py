@@ -18,7 +18,7 @@ class UpdatableFeatureResult(Message):
         "error_message",
     )
 
-    def __init__(self, *, feature: str = "", error_code: int = 0, error_message: str | None = "") -> None:
+    def __init__(self, feature: str = "", error_code: int = 0, error_message: str | None = "") -> None:
         self.feature: str = feature
         self.error_code: int = error_code
         self.error_message: str | None = error_message
@@ -26,9 +26,9 @@ class UpdatableFeatureResult(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> UpdatableFeatureResult:
         made = UpdatableFeatureResult(
-            feature=r.compact_string(),
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string(),
+            r.compact_string(),
+            r.i16(),
+            r.compact_nullable_string(),
         )
         r.skip_tags()
         return made
@@ -57,7 +57,6 @@ class UpdateFeaturesResponse(Message):
 
     def __init__(
         self,
-        *,
         throttle_time_ms: int = 0,
         error_code: int = 0,
         error_message: str | None = "",
@@ -73,12 +72,10 @@ class UpdateFeaturesResponse(Message):
         if version < 0 or version > 2:
             bad_version("UpdateFeaturesResponse", version)
         made = UpdateFeaturesResponse(
-            throttle_time_ms=r.i32(),
-            error_code=r.i16(),
-            error_message=r.compact_nullable_string(),
-            results=[]
-            if version >= 2
-            else [UpdatableFeatureResult.decode(r, version) for _ in range(r.compact_array(5))],
+            r.i32(),
+            r.i16(),
+            r.compact_nullable_string(),
+            [] if version >= 2 else [UpdatableFeatureResult.decode(r, version) for _ in range(r.compact_array(5))],
         )
         r.skip_tags()
         return made

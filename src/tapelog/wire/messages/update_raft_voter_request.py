@@ -19,7 +19,7 @@ class Listener(Message):
         "port",
     )
 
-    def __init__(self, *, name: str = "", host: str = "", port: int = 0) -> None:
+    def __init__(self, name: str = "", host: str = "", port: int = 0) -> None:
         self.name: str = name
         self.host: str = host
         self.port: int = port
@@ -27,9 +27,9 @@ class Listener(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> Listener:
         made = Listener(
-            name=r.compact_string(),
-            host=r.compact_string(),
-            port=r.u16(),
+            r.compact_string(),
+            r.compact_string(),
+            r.u16(),
         )
         r.skip_tags()
         return made
@@ -49,15 +49,15 @@ class KRaftVersionFeature(Message):
         "max_supported_version",
     )
 
-    def __init__(self, *, min_supported_version: int = 0, max_supported_version: int = 0) -> None:
+    def __init__(self, min_supported_version: int = 0, max_supported_version: int = 0) -> None:
         self.min_supported_version: int = min_supported_version
         self.max_supported_version: int = max_supported_version
 
     @staticmethod
     def decode(r: Reader, version: int) -> KRaftVersionFeature:
         made = KRaftVersionFeature(
-            min_supported_version=r.i16(),
-            max_supported_version=r.i16(),
+            r.i16(),
+            r.i16(),
         )
         r.skip_tags()
         return made
@@ -87,7 +87,6 @@ class UpdateRaftVoterRequest(Message):
 
     def __init__(
         self,
-        *,
         cluster_id: str | None = "",
         current_leader_epoch: int = 0,
         voter_id: int = 0,
@@ -109,12 +108,12 @@ class UpdateRaftVoterRequest(Message):
         if version != 0:
             bad_version("UpdateRaftVoterRequest", version)
         made = UpdateRaftVoterRequest(
-            cluster_id=r.compact_nullable_string(),
-            current_leader_epoch=r.i32(),
-            voter_id=r.i32(),
-            voter_directory_id=r.uuid(),
-            listeners=[Listener.decode(r, version) for _ in range(r.compact_array(5))],
-            kraft_version_feature=KRaftVersionFeature.decode(r, version),
+            r.compact_nullable_string(),
+            r.i32(),
+            r.i32(),
+            r.uuid(),
+            [Listener.decode(r, version) for _ in range(r.compact_array(5))],
+            KRaftVersionFeature.decode(r, version),
         )
         r.skip_tags()
         return made

@@ -19,7 +19,7 @@ class CurrentLeader(Message):
         "port",
     )
 
-    def __init__(self, *, leader_id: int = -1, leader_epoch: int = -1, host: str = "", port: int = 0) -> None:
+    def __init__(self, leader_id: int = -1, leader_epoch: int = -1, host: str = "", port: int = 0) -> None:
         self.leader_id: int = leader_id
         self.leader_epoch: int = leader_epoch
         self.host: str = host
@@ -28,10 +28,10 @@ class CurrentLeader(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> CurrentLeader:
         made = CurrentLeader(
-            leader_id=r.i32(),
-            leader_epoch=r.i32(),
-            host=r.compact_string(),
-            port=r.i32(),
+            r.i32(),
+            r.i32(),
+            r.compact_string(),
+            r.i32(),
         )
         r.skip_tags()
         return made
@@ -59,7 +59,7 @@ class UpdateRaftVoterResponse(Message):
     )
 
     def __init__(
-        self, *, throttle_time_ms: int = 0, error_code: int = 0, current_leader: CurrentLeader | None = None
+        self, throttle_time_ms: int = 0, error_code: int = 0, current_leader: CurrentLeader | None = None
     ) -> None:
         self.throttle_time_ms: int = throttle_time_ms
         self.error_code: int = error_code
@@ -70,8 +70,8 @@ class UpdateRaftVoterResponse(Message):
         if version != 0:
             bad_version("UpdateRaftVoterResponse", version)
         made = UpdateRaftVoterResponse(
-            throttle_time_ms=r.i32(),
-            error_code=r.i16(),
+            r.i32(),
+            r.i16(),
         )
         for _ in range(r.uvarint()):
             tag = r.uvarint()

@@ -26,7 +26,6 @@ class PartitionData(Message):
 
     def __init__(
         self,
-        *,
         partition_index: int = 0,
         replica_epoch: int = 0,
         replica_id: int = 0,
@@ -48,14 +47,14 @@ class PartitionData(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> PartitionData:
         made = PartitionData(
-            partition_index=r.i32(),
-            replica_epoch=r.i32(),
-            replica_id=r.i32(),
-            replica_directory_id=r.uuid() if version >= 1 else ZERO_UUID,
-            voter_directory_id=r.uuid() if version >= 1 else ZERO_UUID,
-            last_offset_epoch=r.i32(),
-            last_offset=r.i64(),
-            pre_vote=r.boolean() if version >= 2 else False,
+            r.i32(),
+            r.i32(),
+            r.i32(),
+            r.uuid() if version >= 1 else ZERO_UUID,
+            r.uuid() if version >= 1 else ZERO_UUID,
+            r.i32(),
+            r.i64(),
+            r.boolean() if version >= 2 else False,
         )
         r.skip_tags()
         return made
@@ -85,15 +84,15 @@ class TopicData(Message):
         "partitions",
     )
 
-    def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = EMPTY) -> None:
+    def __init__(self, topic_name: str = "", partitions: list[PartitionData] = EMPTY) -> None:
         self.topic_name: str = topic_name
         self.partitions: list[PartitionData] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> TopicData:
         made = TopicData(
-            topic_name=r.compact_string(),
-            partitions=[PartitionData.decode(r, version) for _ in range(r.compact_array(25))],
+            r.compact_string(),
+            [PartitionData.decode(r, version) for _ in range(r.compact_array(25))],
         )
         r.skip_tags()
         return made
@@ -120,7 +119,7 @@ class VoteRequest(Message):
         "topics",
     )
 
-    def __init__(self, *, cluster_id: str | None = None, voter_id: int = -1, topics: list[TopicData] = EMPTY) -> None:
+    def __init__(self, cluster_id: str | None = None, voter_id: int = -1, topics: list[TopicData] = EMPTY) -> None:
         self.cluster_id: str | None = cluster_id
         self.voter_id: int = voter_id
         self.topics: list[TopicData] = [] if topics is EMPTY else topics
@@ -130,9 +129,9 @@ class VoteRequest(Message):
         if version < 0 or version > 2:
             bad_version("VoteRequest", version)
         made = VoteRequest(
-            cluster_id=r.compact_nullable_string(),
-            voter_id=r.i32() if version >= 1 else -1,
-            topics=[TopicData.decode(r, version) for _ in range(r.compact_array(3))],
+            r.compact_nullable_string(),
+            r.i32() if version >= 1 else -1,
+            [TopicData.decode(r, version) for _ in range(r.compact_array(3))],
         )
         r.skip_tags()
         return made

@@ -22,7 +22,6 @@ class PartitionData(Message):
 
     def __init__(
         self,
-        *,
         partition_index: int = 0,
         error_code: int = 0,
         leader_id: int = 0,
@@ -38,11 +37,11 @@ class PartitionData(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> PartitionData:
         made = PartitionData(
-            partition_index=r.i32(),
-            error_code=r.i16(),
-            leader_id=r.i32(),
-            leader_epoch=r.i32(),
-            vote_granted=r.boolean(),
+            r.i32(),
+            r.i16(),
+            r.i32(),
+            r.i32(),
+            r.boolean(),
         )
         r.skip_tags()
         return made
@@ -64,15 +63,15 @@ class TopicData(Message):
         "partitions",
     )
 
-    def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = EMPTY) -> None:
+    def __init__(self, topic_name: str = "", partitions: list[PartitionData] = EMPTY) -> None:
         self.topic_name: str = topic_name
         self.partitions: list[PartitionData] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> TopicData:
         made = TopicData(
-            topic_name=r.compact_string(),
-            partitions=[PartitionData.decode(r, version) for _ in range(r.compact_array(16))],
+            r.compact_string(),
+            [PartitionData.decode(r, version) for _ in range(r.compact_array(16))],
         )
         r.skip_tags()
         return made
@@ -94,7 +93,7 @@ class NodeEndpoint(Message):
         "port",
     )
 
-    def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0) -> None:
+    def __init__(self, node_id: int = 0, host: str = "", port: int = 0) -> None:
         self.node_id: int = node_id
         self.host: str = host
         self.port: int = port
@@ -102,9 +101,9 @@ class NodeEndpoint(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> NodeEndpoint:
         made = NodeEndpoint(
-            node_id=r.i32(),
-            host=r.compact_string(),
-            port=r.u16(),
+            r.i32(),
+            r.compact_string(),
+            r.u16(),
         )
         r.skip_tags()
         return made
@@ -131,7 +130,7 @@ class VoteResponse(Message):
     )
 
     def __init__(
-        self, *, error_code: int = 0, topics: list[TopicData] = EMPTY, node_endpoints: list[NodeEndpoint] = EMPTY
+        self, error_code: int = 0, topics: list[TopicData] = EMPTY, node_endpoints: list[NodeEndpoint] = EMPTY
     ) -> None:
         self.error_code: int = error_code
         self.topics: list[TopicData] = [] if topics is EMPTY else topics
@@ -142,8 +141,8 @@ class VoteResponse(Message):
         if version < 0 or version > 2:
             bad_version("VoteResponse", version)
         made = VoteResponse(
-            error_code=r.i16(),
-            topics=[TopicData.decode(r, version) for _ in range(r.compact_array(3))],
+            r.i16(),
+            [TopicData.decode(r, version) for _ in range(r.compact_array(3))],
         )
         for _ in range(r.uvarint()):
             tag = r.uvarint()

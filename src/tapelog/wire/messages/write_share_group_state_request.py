@@ -21,7 +21,7 @@ class StateBatch(Message):
     )
 
     def __init__(
-        self, *, first_offset: int = 0, last_offset: int = 0, delivery_state: int = 0, delivery_count: int = 0
+        self, first_offset: int = 0, last_offset: int = 0, delivery_state: int = 0, delivery_count: int = 0
     ) -> None:
         self.first_offset: int = first_offset
         self.last_offset: int = last_offset
@@ -31,10 +31,10 @@ class StateBatch(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> StateBatch:
         made = StateBatch(
-            first_offset=r.i64(),
-            last_offset=r.i64(),
-            delivery_state=r.i8(),
-            delivery_count=r.i16(),
+            r.i64(),
+            r.i64(),
+            r.i8(),
+            r.i16(),
         )
         r.skip_tags()
         return made
@@ -61,7 +61,6 @@ class PartitionData(Message):
 
     def __init__(
         self,
-        *,
         partition: int = 0,
         state_epoch: int = 0,
         leader_epoch: int = 0,
@@ -79,12 +78,12 @@ class PartitionData(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> PartitionData:
         made = PartitionData(
-            partition=r.i32(),
-            state_epoch=r.i32(),
-            leader_epoch=r.i32(),
-            start_offset=r.i64(),
-            delivery_complete_count=r.i32() if version >= 1 else -1,
-            state_batches=[StateBatch.decode(r, version) for _ in range(r.compact_array(20))],
+            r.i32(),
+            r.i32(),
+            r.i32(),
+            r.i64(),
+            r.i32() if version >= 1 else -1,
+            [StateBatch.decode(r, version) for _ in range(r.compact_array(20))],
         )
         r.skip_tags()
         return made
@@ -110,15 +109,15 @@ class WriteStateData(Message):
         "partitions",
     )
 
-    def __init__(self, *, topic_id: bytes = ZERO_UUID, partitions: list[PartitionData] = EMPTY) -> None:
+    def __init__(self, topic_id: bytes = ZERO_UUID, partitions: list[PartitionData] = EMPTY) -> None:
         self.topic_id: bytes = topic_id
         self.partitions: list[PartitionData] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> WriteStateData:
         made = WriteStateData(
-            topic_id=r.uuid(),
-            partitions=[PartitionData.decode(r, version) for _ in range(r.compact_array(22))],
+            r.uuid(),
+            [PartitionData.decode(r, version) for _ in range(r.compact_array(22))],
         )
         r.skip_tags()
         return made
@@ -144,7 +143,7 @@ class WriteShareGroupStateRequest(Message):
         "topics",
     )
 
-    def __init__(self, *, group_id: str = "", topics: list[WriteStateData] = EMPTY) -> None:
+    def __init__(self, group_id: str = "", topics: list[WriteStateData] = EMPTY) -> None:
         self.group_id: str = group_id
         self.topics: list[WriteStateData] = [] if topics is EMPTY else topics
 
@@ -153,8 +152,8 @@ class WriteShareGroupStateRequest(Message):
         if version < 0 or version > 1:
             bad_version("WriteShareGroupStateRequest", version)
         made = WriteShareGroupStateRequest(
-            group_id=r.compact_string(),
-            topics=[WriteStateData.decode(r, version) for _ in range(r.compact_array(18))],
+            r.compact_string(),
+            [WriteStateData.decode(r, version) for _ in range(r.compact_array(18))],
         )
         r.skip_tags()
         return made

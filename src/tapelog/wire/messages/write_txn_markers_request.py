@@ -17,15 +17,15 @@ class WritableTxnMarkerTopic(Message):
         "partition_indexes",
     )
 
-    def __init__(self, *, name: str = "", partition_indexes: list[int] = EMPTY) -> None:
+    def __init__(self, name: str = "", partition_indexes: list[int] = EMPTY) -> None:
         self.name: str = name
         self.partition_indexes: list[int] = [] if partition_indexes is EMPTY else partition_indexes
 
     @staticmethod
     def decode(r: Reader, version: int) -> WritableTxnMarkerTopic:
         made = WritableTxnMarkerTopic(
-            name=r.compact_string(),
-            partition_indexes=r.i32_items(r.compact_array(4)),
+            r.compact_string(),
+            r.i32_items(r.compact_array(4)),
         )
         r.skip_tags()
         return made
@@ -51,7 +51,6 @@ class WritableTxnMarker(Message):
 
     def __init__(
         self,
-        *,
         producer_id: int = 0,
         producer_epoch: int = 0,
         transaction_result: bool = False,
@@ -69,12 +68,12 @@ class WritableTxnMarker(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> WritableTxnMarker:
         made = WritableTxnMarker(
-            producer_id=r.i64(),
-            producer_epoch=r.i16(),
-            transaction_result=r.boolean(),
-            topics=[WritableTxnMarkerTopic.decode(r, version) for _ in range(r.compact_array(3))],
-            coordinator_epoch=r.i32(),
-            transaction_version=r.i8() if version >= 2 else 0,
+            r.i64(),
+            r.i16(),
+            r.boolean(),
+            [WritableTxnMarkerTopic.decode(r, version) for _ in range(r.compact_array(3))],
+            r.i32(),
+            r.i8() if version >= 2 else 0,
         )
         r.skip_tags()
         return made
@@ -102,7 +101,7 @@ class WriteTxnMarkersRequest(Message):
     FLEXIBLE_FROM: ClassVar[int] = 1
     FIELDS: ClassVar[tuple[str, ...]] = ("markers",)
 
-    def __init__(self, *, markers: list[WritableTxnMarker] = EMPTY) -> None:
+    def __init__(self, markers: list[WritableTxnMarker] = EMPTY) -> None:
         self.markers: list[WritableTxnMarker] = [] if markers is EMPTY else markers
 
     @staticmethod
@@ -110,7 +109,7 @@ class WriteTxnMarkersRequest(Message):
         if version < 1 or version > 2:
             bad_version("WriteTxnMarkersRequest", version)
         made = WriteTxnMarkersRequest(
-            markers=[WritableTxnMarker.decode(r, version) for _ in range(r.compact_array(17))],
+            [WritableTxnMarker.decode(r, version) for _ in range(r.compact_array(17))],
         )
         r.skip_tags()
         return made

@@ -17,15 +17,15 @@ class WritableTxnMarkerPartitionResult(Message):
         "error_code",
     )
 
-    def __init__(self, *, partition_index: int = 0, error_code: int = 0) -> None:
+    def __init__(self, partition_index: int = 0, error_code: int = 0) -> None:
         self.partition_index: int = partition_index
         self.error_code: int = error_code
 
     @staticmethod
     def decode(r: Reader, version: int) -> WritableTxnMarkerPartitionResult:
         made = WritableTxnMarkerPartitionResult(
-            partition_index=r.i32(),
-            error_code=r.i16(),
+            r.i32(),
+            r.i16(),
         )
         r.skip_tags()
         return made
@@ -44,15 +44,15 @@ class WritableTxnMarkerTopicResult(Message):
         "partitions",
     )
 
-    def __init__(self, *, name: str = "", partitions: list[WritableTxnMarkerPartitionResult] = EMPTY) -> None:
+    def __init__(self, name: str = "", partitions: list[WritableTxnMarkerPartitionResult] = EMPTY) -> None:
         self.name: str = name
         self.partitions: list[WritableTxnMarkerPartitionResult] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> WritableTxnMarkerTopicResult:
         made = WritableTxnMarkerTopicResult(
-            name=r.compact_string(),
-            partitions=[WritableTxnMarkerPartitionResult.decode(r, version) for _ in range(r.compact_array(7))],
+            r.compact_string(),
+            [WritableTxnMarkerPartitionResult.decode(r, version) for _ in range(r.compact_array(7))],
         )
         r.skip_tags()
         return made
@@ -73,15 +73,15 @@ class WritableTxnMarkerResult(Message):
         "topics",
     )
 
-    def __init__(self, *, producer_id: int = 0, topics: list[WritableTxnMarkerTopicResult] = EMPTY) -> None:
+    def __init__(self, producer_id: int = 0, topics: list[WritableTxnMarkerTopicResult] = EMPTY) -> None:
         self.producer_id: int = producer_id
         self.topics: list[WritableTxnMarkerTopicResult] = [] if topics is EMPTY else topics
 
     @staticmethod
     def decode(r: Reader, version: int) -> WritableTxnMarkerResult:
         made = WritableTxnMarkerResult(
-            producer_id=r.i64(),
-            topics=[WritableTxnMarkerTopicResult.decode(r, version) for _ in range(r.compact_array(3))],
+            r.i64(),
+            [WritableTxnMarkerTopicResult.decode(r, version) for _ in range(r.compact_array(3))],
         )
         r.skip_tags()
         return made
@@ -104,7 +104,7 @@ class WriteTxnMarkersResponse(Message):
     FLEXIBLE_FROM: ClassVar[int] = 1
     FIELDS: ClassVar[tuple[str, ...]] = ("markers",)
 
-    def __init__(self, *, markers: list[WritableTxnMarkerResult] = EMPTY) -> None:
+    def __init__(self, markers: list[WritableTxnMarkerResult] = EMPTY) -> None:
         self.markers: list[WritableTxnMarkerResult] = [] if markers is EMPTY else markers
 
     @staticmethod
@@ -112,7 +112,7 @@ class WriteTxnMarkersResponse(Message):
         if version < 1 or version > 2:
             bad_version("WriteTxnMarkersResponse", version)
         made = WriteTxnMarkersResponse(
-            markers=[WritableTxnMarkerResult.decode(r, version) for _ in range(r.compact_array(10))],
+            [WritableTxnMarkerResult.decode(r, version) for _ in range(r.compact_array(10))],
         )
         r.skip_tags()
         return made

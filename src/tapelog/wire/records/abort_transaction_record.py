@@ -19,7 +19,7 @@ class AbortTransactionRecord(Message):
     FLEXIBLE_FROM: ClassVar[int] = 0
     FIELDS: ClassVar[tuple[str, ...]] = ("reason",)
 
-    def __init__(self, *, reason: str | None = None) -> None:
+    def __init__(self, reason: str | None = None) -> None:
         self.reason: str | None = reason
 
     @staticmethod

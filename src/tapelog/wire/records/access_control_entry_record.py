@@ -31,7 +31,6 @@ class AccessControlEntryRecord(Message):
 
     def __init__(
         self,
-        *,
         id: bytes = ZERO_UUID,
         resource_type: int = 0,
         resource_name: str = "",
@@ -55,14 +54,14 @@ class AccessControlEntryRecord(Message):
         if version != 0:
             bad_version("AccessControlEntryRecord", version)
         made = AccessControlEntryRecord(
-            id=r.uuid(),
-            resource_type=r.i8(),
-            resource_name=r.compact_string(),
-            pattern_type=r.i8(),
-            principal=r.compact_string(),
-            host=r.compact_string(),
-            operation=r.i8(),
-            permission_type=r.i8(),
+            r.uuid(),
+            r.i8(),
+            r.compact_string(),
+            r.i8(),
+            r.compact_string(),
+            r.compact_string(),
+            r.i8(),
+            r.i8(),
         )
         r.skip_tags()
         return made

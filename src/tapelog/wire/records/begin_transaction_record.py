@@ -19,7 +19,7 @@ class BeginTransactionRecord(Message):
     FLEXIBLE_FROM: ClassVar[int] = 0
     FIELDS: ClassVar[tuple[str, ...]] = ("name",)
 
-    def __init__(self, *, name: str | None = None) -> None:
+    def __init__(self, name: str | None = None) -> None:
         self.name: str | None = name
 
     @staticmethod

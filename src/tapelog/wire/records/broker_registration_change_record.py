@@ -28,7 +28,6 @@ class BrokerRegistrationChangeRecord(Message):
 
     def __init__(
         self,
-        *,
         broker_id: int = 0,
         broker_epoch: int = 0,
         fenced: int = 0,
@@ -48,8 +47,8 @@ class BrokerRegistrationChangeRecord(Message):
         if version < 0 or version > 3:
             bad_version("BrokerRegistrationChangeRecord", version)
         made = BrokerRegistrationChangeRecord(
-            broker_id=r.i32(),
-            broker_epoch=r.i64(),
+            r.i32(),
+            r.i64(),
         )
         for _ in range(r.uvarint()):
             tag = r.uvarint()

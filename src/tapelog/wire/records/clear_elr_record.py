@@ -19,7 +19,7 @@ class ClearElrRecord(Message):
     FLEXIBLE_FROM: ClassVar[int] = 0
     FIELDS: ClassVar[tuple[str, ...]] = ("topic_name",)
 
-    def __init__(self, *, topic_name: str = "") -> None:
+    def __init__(self, topic_name: str = "") -> None:
         self.topic_name: str = topic_name
 
     @staticmethod
@@ -27,7 +27,7 @@ class ClearElrRecord(Message):
         if version != 0:
             bad_version("ClearElrRecord", version)
         made = ClearElrRecord(
-            topic_name=r.compact_string(),
+            r.compact_string(),
         )
         r.skip_tags()
         return made

@@ -17,15 +17,15 @@ class EntityData(Message):
         "entity_name",
     )
 
-    def __init__(self, *, entity_type: str = "", entity_name: str | None = "") -> None:
+    def __init__(self, entity_type: str = "", entity_name: str | None = "") -> None:
         self.entity_type: str = entity_type
         self.entity_name: str | None = entity_name
 
     @staticmethod
     def decode(r: Reader, version: int) -> EntityData:
         made = EntityData(
-            entity_type=r.compact_string(),
-            entity_name=r.compact_nullable_string(),
+            r.compact_string(),
+            r.compact_nullable_string(),
         )
         r.skip_tags()
         return made
@@ -52,7 +52,7 @@ class ClientQuotaRecord(Message):
     )
 
     def __init__(
-        self, *, entity: list[EntityData] = EMPTY, key: str = "", value: float = 0.0, remove: bool = False
+        self, entity: list[EntityData] = EMPTY, key: str = "", value: float = 0.0, remove: bool = False
     ) -> None:
         self.entity: list[EntityData] = [] if entity is EMPTY else entity
         self.key: str = key
@@ -64,10 +64,10 @@ class ClientQuotaRecord(Message):
         if version != 0:
             bad_version("ClientQuotaRecord", version)
         made = ClientQuotaRecord(
-            entity=[EntityData.decode(r, version) for _ in range(r.compact_array(3))],
-            key=r.compact_string(),
-            value=r.f64(),
-            remove=r.boolean(),
+            [EntityData.decode(r, version) for _ in range(r.compact_array(3))],
+            r.compact_string(),
+            r.f64(),
+            r.boolean(),
         )
         r.skip_tags()
         return made

@@ -24,9 +24,7 @@ class ConfigRecord(Message):
         "value",
     )
 
-    def __init__(
-        self, *, resource_type: int = 0, resource_name: str = "", name: str = "", value: str | None = ""
-    ) -> None:
+    def __init__(self, resource_type: int = 0, resource_name: str = "", name: str = "", value: str | None = "") -> None:
         self.resource_type: int = resource_type
         self.resource_name: str = resource_name
         self.name: str = name
@@ -37,10 +35,10 @@ class ConfigRecord(Message):
         if version != 0:
             bad_version("ConfigRecord", version)
         made = ConfigRecord(
-            resource_type=r.i8(),
-            resource_name=r.compact_string(),
-            name=r.compact_string(),
-            value=r.compact_nullable_string(),
+            r.i8(),
+            r.compact_string(),
+            r.compact_string(),
+            r.compact_nullable_string(),
         )
         r.skip_tags()
         return made

@@ -21,7 +21,7 @@ class ConsumerGroupCurrentMemberAssignmentKey(Message):
         "member_id",
     )
 
-    def __init__(self, *, group_id: str = "", member_id: str = "") -> None:
+    def __init__(self, group_id: str = "", member_id: str = "") -> None:
         self.group_id: str = group_id
         self.member_id: str = member_id
 
@@ -30,8 +30,8 @@ class ConsumerGroupCurrentMemberAssignmentKey(Message):
         if version != 0:
             bad_version("ConsumerGroupCurrentMemberAssignmentKey", version)
         return ConsumerGroupCurrentMemberAssignmentKey(
-            group_id=r.string(),
-            member_id=r.string(),
+            r.string(),
+            r.string(),
         )
 
     def encode(self, w: Writer, version: int) -> None:

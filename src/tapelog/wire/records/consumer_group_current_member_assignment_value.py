@@ -20,7 +20,7 @@ class TopicPartitions(Message):
     )
 
     def __init__(
-        self, *, topic_id: bytes = ZERO_UUID, partitions: list[int] = EMPTY, assignment_epochs: list[int] | None = EMPTY
+        self, topic_id: bytes = ZERO_UUID, partitions: list[int] = EMPTY, assignment_epochs: list[int] | None = EMPTY
     ) -> None:
         self.topic_id: bytes = topic_id
         self.partitions: list[int] = [] if partitions is EMPTY else partitions
@@ -29,8 +29,8 @@ class TopicPartitions(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> TopicPartitions:
         made = TopicPartitions(
-            topic_id=r.uuid(),
-            partitions=r.i32_items(r.compact_array(4)),
+            r.uuid(),
+            r.i32_items(r.compact_array(4)),
         )
         for _ in range(r.uvarint()):
             tag = r.uvarint()
@@ -79,7 +79,6 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
 
     def __init__(
         self,
-        *,
         member_epoch: int = 0,
         previous_member_epoch: int = 0,
         state: int = 0,
@@ -99,11 +98,11 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
         if version != 0:
             bad_version("ConsumerGroupCurrentMemberAssignmentValue", version)
         made = ConsumerGroupCurrentMemberAssignmentValue(
-            member_epoch=r.i32(),
-            previous_member_epoch=r.i32(),
-            state=r.i8(),
-            assigned_partitions=[TopicPartitions.decode(r, version) for _ in range(r.compact_array(18))],
-            partitions_pending_revocation=[TopicPartitions.decode(r, version) for _ in range(r.compact_array(18))],
+            r.i32(),
+            r.i32(),
+            r.i8(),
+            [TopicPartitions.decode(r, version) for _ in range(r.compact_array(18))],
+            [TopicPartitions.decode(r, version) for _ in range(r.compact_array(18))],
         )
         r.skip_tags()
         return made

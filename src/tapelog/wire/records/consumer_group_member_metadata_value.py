@@ -17,15 +17,15 @@ class ClassicProtocol(Message):
         "metadata",
     )
 
-    def __init__(self, *, name: str = "", metadata: bytes = b"") -> None:
+    def __init__(self, name: str = "", metadata: bytes = b"") -> None:
         self.name: str = name
         self.metadata: bytes = metadata
 
     @staticmethod
     def decode(r: Reader, version: int) -> ClassicProtocol:
         made = ClassicProtocol(
-            name=r.compact_string(),
-            metadata=r.compact_bytestring(),
+            r.compact_string(),
+            r.compact_bytestring(),
         )
         r.skip_tags()
         return made
@@ -44,15 +44,15 @@ class ClassicMemberMetadata(Message):
         "supported_protocols",
     )
 
-    def __init__(self, *, session_timeout_ms: int = 0, supported_protocols: list[ClassicProtocol] = EMPTY) -> None:
+    def __init__(self, session_timeout_ms: int = 0, supported_protocols: list[ClassicProtocol] = EMPTY) -> None:
         self.session_timeout_ms: int = session_timeout_ms
         self.supported_protocols: list[ClassicProtocol] = [] if supported_protocols is EMPTY else supported_protocols
 
     @staticmethod
     def decode(r: Reader, version: int) -> ClassicMemberMetadata:
         made = ClassicMemberMetadata(
-            session_timeout_ms=r.i32(),
-            supported_protocols=[ClassicProtocol.decode(r, version) for _ in range(r.compact_array(3))],
+            r.i32(),
+            [ClassicProtocol.decode(r, version) for _ in range(r.compact_array(3))],
         )
         r.skip_tags()
         return made
@@ -90,7 +90,6 @@ class ConsumerGroupMemberMetadataValue(Message):
 
     def __init__(
         self,
-        *,
         instance_id: str | None = "",
         rack_id: str | None = "",
         client_id: str = "",
@@ -120,14 +119,14 @@ class ConsumerGroupMemberMetadataValue(Message):
         if version != 0:
             bad_version("ConsumerGroupMemberMetadataValue", version)
         made = ConsumerGroupMemberMetadataValue(
-            instance_id=r.compact_nullable_string(),
-            rack_id=r.compact_nullable_string(),
-            client_id=r.compact_string(),
-            client_host=r.compact_string(),
-            subscribed_topic_names=[r.compact_string() for _ in range(r.compact_array(1))],
-            subscribed_topic_regex=r.compact_nullable_string(),
-            rebalance_timeout_ms=r.i32(),
-            server_assignor=r.compact_nullable_string(),
+            r.compact_nullable_string(),
+            r.compact_nullable_string(),
+            r.compact_string(),
+            r.compact_string(),
+            [r.compact_string() for _ in range(r.compact_array(1))],
+            r.compact_nullable_string(),
+            r.i32(),
+            r.compact_nullable_string(),
         )
         for _ in range(r.uvarint()):
             tag = r.uvarint()

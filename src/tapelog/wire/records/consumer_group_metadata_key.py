@@ -18,7 +18,7 @@ class ConsumerGroupMetadataKey(Message):
     STABLE_MAX: ClassVar[int] = 0
     FIELDS: ClassVar[tuple[str, ...]] = ("group_id",)
 
-    def __init__(self, *, group_id: str = "") -> None:
+    def __init__(self, group_id: str = "") -> None:
         self.group_id: str = group_id
 
     @staticmethod
@@ -26,7 +26,7 @@ class ConsumerGroupMetadataKey(Message):
         if version != 0:
             bad_version("ConsumerGroupMetadataKey", version)
         return ConsumerGroupMetadataKey(
-            group_id=r.string(),
+            r.string(),
         )
 
     def encode(self, w: Writer, version: int) -> None:

@@ -22,7 +22,7 @@ class ConsumerGroupMetadataValue(Message):
         "metadata_hash",
     )
 
-    def __init__(self, *, epoch: int = 0, metadata_hash: int = 0) -> None:
+    def __init__(self, epoch: int = 0, metadata_hash: int = 0) -> None:
         self.epoch: int = epoch
         self.metadata_hash: int = metadata_hash
 
@@ -31,7 +31,7 @@ class ConsumerGroupMetadataValue(Message):
         if version != 0:
             bad_version("ConsumerGroupMetadataValue", version)
         made = ConsumerGroupMetadataValue(
-            epoch=r.i32(),
+            r.i32(),
         )
         for _ in range(r.uvarint()):
             tag = r.uvarint()

@@ -18,15 +18,15 @@ class PartitionMetadata(Message):
         "racks",
     )
 
-    def __init__(self, *, partition: int = 0, racks: list[str] = EMPTY) -> None:
+    def __init__(self, partition: int = 0, racks: list[str] = EMPTY) -> None:
         self.partition: int = partition
         self.racks: list[str] = [] if racks is EMPTY else racks
 
     @staticmethod
     def decode(r: Reader, version: int) -> PartitionMetadata:
         made = PartitionMetadata(
-            partition=r.i32(),
-            racks=[r.compact_string() for _ in range(r.compact_array(1))],
+            r.i32(),
+            [r.compact_string() for _ in range(r.compact_array(1))],
         )
         r.skip_tags()
         return made
@@ -51,7 +51,6 @@ class TopicMetadata(Message):
 
     def __init__(
         self,
-        *,
         topic_id: bytes = ZERO_UUID,
         topic_name: str = "",
         num_partitions: int = 0,
@@ -65,10 +64,10 @@ class TopicMetadata(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> TopicMetadata:
         made = TopicMetadata(
-            topic_id=r.uuid(),
-            topic_name=r.compact_string(),
-            num_partitions=r.i32(),
-            partition_metadata=[PartitionMetadata.decode(r, version) for _ in range(r.compact_array(6))],
+            r.uuid(),
+            r.compact_string(),
+            r.i32(),
+            [PartitionMetadata.decode(r, version) for _ in range(r.compact_array(6))],
         )
         r.skip_tags()
         return made
@@ -93,7 +92,7 @@ class ConsumerGroupPartitionMetadataValue(Message):
     FLEXIBLE_FROM: ClassVar[int] = 0
     FIELDS: ClassVar[tuple[str, ...]] = ("topics",)
 
-    def __init__(self, *, topics: list[TopicMetadata] = EMPTY) -> None:
+    def __init__(self, topics: list[TopicMetadata] = EMPTY) -> None:
         self.topics: list[TopicMetadata] = [] if topics is EMPTY else topics
 
     @staticmethod
@@ -101,7 +100,7 @@ class ConsumerGroupPartitionMetadataValue(Message):
         if version != 0:
             bad_version("ConsumerGroupPartitionMetadataValue", version)
         made = ConsumerGroupPartitionMetadataValue(
-            topics=[TopicMetadata.decode(r, version) for _ in range(r.compact_array(23))],
+            [TopicMetadata.decode(r, version) for _ in range(r.compact_array(23))],
         )
         r.skip_tags()
         return made

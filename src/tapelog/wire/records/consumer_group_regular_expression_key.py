@@ -21,7 +21,7 @@ class ConsumerGroupRegularExpressionKey(Message):
         "regular_expression",
     )
 
-    def __init__(self, *, group_id: str = "", regular_expression: str = "") -> None:
+    def __init__(self, group_id: str = "", regular_expression: str = "") -> None:
         self.group_id: str = group_id
         self.regular_expression: str = regular_expression
 
@@ -30,8 +30,8 @@ class ConsumerGroupRegularExpressionKey(Message):
         if version != 0:
             bad_version("ConsumerGroupRegularExpressionKey", version)
         return ConsumerGroupRegularExpressionKey(
-            group_id=r.string(),
-            regular_expression=r.string(),
+            r.string(),
+            r.string(),
         )
 
     def encode(self, w: Writer, version: int) -> None:

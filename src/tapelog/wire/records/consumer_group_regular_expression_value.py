@@ -23,7 +23,7 @@ class ConsumerGroupRegularExpressionValue(Message):
         "timestamp",
     )
 
-    def __init__(self, *, topics: list[str] = EMPTY, version: int = 0, timestamp: int = 0) -> None:
+    def __init__(self, topics: list[str] = EMPTY, version: int = 0, timestamp: int = 0) -> None:
         self.topics: list[str] = [] if topics is EMPTY else topics
         self.version: int = version
         self.timestamp: int = timestamp
@@ -33,9 +33,9 @@ class ConsumerGroupRegularExpressionValue(Message):
         if version != 0:
             bad_version("ConsumerGroupRegularExpressionValue", version)
         made = ConsumerGroupRegularExpressionValue(
-            topics=[r.compact_string() for _ in range(r.compact_array(1))],
-            version=r.i64(),
-            timestamp=r.i64(),
+            [r.compact_string() for _ in range(r.compact_array(1))],
+            r.i64(),
+            r.i64(),
         )
         r.skip_tags()
         return made

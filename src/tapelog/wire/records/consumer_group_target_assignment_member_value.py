@@ -18,15 +18,15 @@ class TopicPartition(Message):
         "partitions",
     )
 
-    def __init__(self, *, topic_id: bytes = ZERO_UUID, partitions: list[int] = EMPTY) -> None:
+    def __init__(self, topic_id: bytes = ZERO_UUID, partitions: list[int] = EMPTY) -> None:
         self.topic_id: bytes = topic_id
         self.partitions: list[int] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> TopicPartition:
         made = TopicPartition(
-            topic_id=r.uuid(),
-            partitions=r.i32_items(r.compact_array(4)),
+            r.uuid(),
+            r.i32_items(r.compact_array(4)),
         )
         r.skip_tags()
         return made
@@ -48,7 +48,7 @@ class ConsumerGroupTargetAssignmentMemberValue(Message):
     FLEXIBLE_FROM: ClassVar[int] = 0
     FIELDS: ClassVar[tuple[str, ...]] = ("topic_partitions",)
 
-    def __init__(self, *, topic_partitions: list[TopicPartition] = EMPTY) -> None:
+    def __init__(self, topic_partitions: list[TopicPartition] = EMPTY) -> None:
         self.topic_partitions: list[TopicPartition] = [] if topic_partitions is EMPTY else topic_partitions
 
     @staticmethod
@@ -56,7 +56,7 @@ class ConsumerGroupTargetAssignmentMemberValue(Message):
         if version != 0:
             bad_version("ConsumerGroupTargetAssignmentMemberValue", version)
         made = ConsumerGroupTargetAssignmentMemberValue(
-            topic_partitions=[TopicPartition.decode(r, version) for _ in range(r.compact_array(18))],
+            [TopicPartition.decode(r, version) for _ in range(r.compact_array(18))],
         )
         r.skip_tags()
         return made

@@ -17,15 +17,15 @@ class TopicPartition(Message):
         "partitions",
     )
 
-    def __init__(self, *, topic: str = "", partitions: list[int] = EMPTY) -> None:
+    def __init__(self, topic: str = "", partitions: list[int] = EMPTY) -> None:
         self.topic: str = topic
         self.partitions: list[int] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> TopicPartition:
         return TopicPartition(
-            topic=r.string(),
-            partitions=r.i32_items(r.array(4)),
+            r.string(),
+            r.i32_items(r.array(4)),
         )
 
     def encode(self, w: Writer, version: int) -> None:
@@ -45,7 +45,7 @@ class ConsumerProtocolAssignment(Message):
         "user_data",
     )
 
-    def __init__(self, *, assigned_partitions: list[TopicPartition] = EMPTY, user_data: bytes | None = None) -> None:
+    def __init__(self, assigned_partitions: list[TopicPartition] = EMPTY, user_data: bytes | None = None) -> None:
         self.assigned_partitions: list[TopicPartition] = [] if assigned_partitions is EMPTY else assigned_partitions
         self.user_data: bytes | None = user_data
 
@@ -54,8 +54,8 @@ class ConsumerProtocolAssignment(Message):
         if version < 0 or version > 3:
             bad_version("ConsumerProtocolAssignment", version)
         return ConsumerProtocolAssignment(
-            assigned_partitions=[TopicPartition.decode(r, version) for _ in range(r.array(6))],
-            user_data=r.nullable_bytestring(),
+            [TopicPartition.decode(r, version) for _ in range(r.array(6))],
+            r.nullable_bytestring(),
         )
 
     def encode(self, w: Writer, version: int) -> None:

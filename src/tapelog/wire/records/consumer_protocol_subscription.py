@@ -17,15 +17,15 @@ class TopicPartition(Message):
         "partitions",
     )
 
-    def __init__(self, *, topic: str = "", partitions: list[int] = EMPTY) -> None:
+    def __init__(self, topic: str = "", partitions: list[int] = EMPTY) -> None:
         self.topic: str = topic
         self.partitions: list[int] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> TopicPartition:
         return TopicPartition(
-            topic=r.string(),
-            partitions=r.i32_items(r.array(4)),
+            r.string(),
+            r.i32_items(r.array(4)),
         )
 
     def encode(self, w: Writer, version: int) -> None:
@@ -50,7 +50,6 @@ class ConsumerProtocolSubscription(Message):
 
     def __init__(
         self,
-        *,
         topics: list[str] = EMPTY,
         user_data: bytes | None = None,
         owned_partitions: list[TopicPartition] = EMPTY,
@@ -68,11 +67,11 @@ class ConsumerProtocolSubscription(Message):
         if version < 0 or version > 3:
             bad_version("ConsumerProtocolSubscription", version)
         return ConsumerProtocolSubscription(
-            topics=[r.string() for _ in range(r.array(2))],
-            user_data=r.nullable_bytestring(),
-            owned_partitions=[TopicPartition.decode(r, version) for _ in range(r.array(6))] if version >= 1 else [],
-            generation_id=r.i32() if version >= 2 else -1,
-            rack_id=r.nullable_string() if version >= 3 else None,
+            [r.string() for _ in range(r.array(2))],
+            r.nullable_bytestring(),
+            [TopicPartition.decode(r, version) for _ in range(r.array(6))] if version >= 1 else [],
+            r.i32() if version >= 2 else -1,
+            r.nullable_string() if version >= 3 else None,
         )
 
     def encode(self, w: Writer, version: int) -> None:

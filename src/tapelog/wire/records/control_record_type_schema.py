@@ -17,7 +17,7 @@ class ControlRecordTypeSchema(Message):
     STABLE_MAX: ClassVar[int] = 0
     FIELDS: ClassVar[tuple[str, ...]] = ("type",)
 
-    def __init__(self, *, type: int = 0) -> None:
+    def __init__(self, type: int = 0) -> None:
         self.type: int = type
 
     @staticmethod
@@ -25,7 +25,7 @@ class ControlRecordTypeSchema(Message):
         if version != 0:
             bad_version("ControlRecordTypeSchema", version)
         return ControlRecordTypeSchema(
-            type=r.i16(),
+            r.i16(),
         )
 
     def encode(self, w: Writer, version: int) -> None:

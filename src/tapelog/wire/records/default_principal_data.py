@@ -22,7 +22,7 @@ class DefaultPrincipalData(Message):
         "token_authenticated",
     )
 
-    def __init__(self, *, type: str = "", name: str = "", token_authenticated: bool = False) -> None:
+    def __init__(self, type: str = "", name: str = "", token_authenticated: bool = False) -> None:
         self.type: str = type
         self.name: str = name
         self.token_authenticated: bool = token_authenticated
@@ -32,9 +32,9 @@ class DefaultPrincipalData(Message):
         if version != 0:
             bad_version("DefaultPrincipalData", version)
         made = DefaultPrincipalData(
-            type=r.compact_string(),
-            name=r.compact_string(),
-            token_authenticated=r.boolean(),
+            r.compact_string(),
+            r.compact_string(),
+            r.boolean(),
         )
         r.skip_tags()
         return made

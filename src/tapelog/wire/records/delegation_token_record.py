@@ -29,7 +29,6 @@ class DelegationTokenRecord(Message):
 
     def __init__(
         self,
-        *,
         owner: str = "",
         requester: str = "",
         renewers: list[str] = EMPTY,
@@ -51,13 +50,13 @@ class DelegationTokenRecord(Message):
         if version != 0:
             bad_version("DelegationTokenRecord", version)
         made = DelegationTokenRecord(
-            owner=r.compact_string(),
-            requester=r.compact_string(),
-            renewers=[r.compact_string() for _ in range(r.compact_array(1))],
-            issue_timestamp=r.i64(),
-            max_timestamp=r.i64(),
-            expiration_timestamp=r.i64(),
-            token_id=r.compact_string(),
+            r.compact_string(),
+            r.compact_string(),
+            [r.compact_string() for _ in range(r.compact_array(1))],
+            r.i64(),
+            r.i64(),
+            r.i64(),
+            r.compact_string(),
         )
         r.skip_tags()
         return made

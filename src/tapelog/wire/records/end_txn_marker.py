@@ -17,7 +17,7 @@ class EndTxnMarker(Message):
     STABLE_MAX: ClassVar[int] = 0
     FIELDS: ClassVar[tuple[str, ...]] = ("coordinator_epoch",)
 
-    def __init__(self, *, coordinator_epoch: int = 0) -> None:
+    def __init__(self, coordinator_epoch: int = 0) -> None:
         self.coordinator_epoch: int = coordinator_epoch
 
     @staticmethod
@@ -25,7 +25,7 @@ class EndTxnMarker(Message):
         if version != 0:
             bad_version("EndTxnMarker", version)
         return EndTxnMarker(
-            coordinator_epoch=r.i32(),
+            r.i32(),
         )
 
     def encode(self, w: Writer, version: int) -> None:

@@ -22,7 +22,7 @@ class FeatureLevelRecord(Message):
         "feature_level",
     )
 
-    def __init__(self, *, name: str = "", feature_level: int = 0) -> None:
+    def __init__(self, name: str = "", feature_level: int = 0) -> None:
         self.name: str = name
         self.feature_level: int = feature_level
 
@@ -31,8 +31,8 @@ class FeatureLevelRecord(Message):
         if version != 0:
             bad_version("FeatureLevelRecord", version)
         made = FeatureLevelRecord(
-            name=r.compact_string(),
-            feature_level=r.i16(),
+            r.compact_string(),
+            r.i16(),
         )
         r.skip_tags()
         return made

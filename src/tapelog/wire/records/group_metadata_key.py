@@ -18,7 +18,7 @@ class GroupMetadataKey(Message):
     STABLE_MAX: ClassVar[int] = 0
     FIELDS: ClassVar[tuple[str, ...]] = ("group",)
 
-    def __init__(self, *, group: str = "") -> None:
+    def __init__(self, group: str = "") -> None:
         self.group: str = group
 
     @staticmethod
@@ -26,7 +26,7 @@ class GroupMetadataKey(Message):
         if version != 0:
             bad_version("GroupMetadataKey", version)
         return GroupMetadataKey(
-            group=r.string(),
+            r.string(),
         )
 
     def encode(self, w: Writer, version: int) -> None:

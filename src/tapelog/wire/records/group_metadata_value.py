@@ -25,7 +25,6 @@ class MemberMetadata(Message):
 
     def __init__(
         self,
-        *,
         member_id: str = "",
         group_instance_id: str | None = None,
         client_id: str = "",
@@ -47,18 +46,14 @@ class MemberMetadata(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> MemberMetadata:
         made = MemberMetadata(
-            member_id=r.compact_string() if version >= 4 else r.string(),
-            group_instance_id=r.compact_nullable_string()
-            if version >= 4
-            else r.nullable_string()
-            if version >= 3
-            else None,
-            client_id=r.compact_string() if version >= 4 else r.string(),
-            client_host=r.compact_string() if version >= 4 else r.string(),
-            rebalance_timeout=r.i32() if version >= 1 else -1,
-            session_timeout=r.i32(),
-            subscription=r.compact_bytestring() if version >= 4 else r.bytestring(),
-            assignment=r.compact_bytestring() if version >= 4 else r.bytestring(),
+            r.compact_string() if version >= 4 else r.string(),
+            r.compact_nullable_string() if version >= 4 else r.nullable_string() if version >= 3 else None,
+            r.compact_string() if version >= 4 else r.string(),
+            r.compact_string() if version >= 4 else r.string(),
+            r.i32() if version >= 1 else -1,
+            r.i32(),
+            r.compact_bytestring() if version >= 4 else r.bytestring(),
+            r.compact_bytestring() if version >= 4 else r.bytestring(),
         )
         if version >= 4:
             r.skip_tags()
@@ -111,7 +106,6 @@ class GroupMetadataValue(Message):
 
     def __init__(
         self,
-        *,
         protocol_type: str = "",
         generation: int = 0,
         protocol: str | None = "",
@@ -131,12 +125,12 @@ class GroupMetadataValue(Message):
         if version < 0 or version > 4:
             bad_version("GroupMetadataValue", version)
         made = GroupMetadataValue(
-            protocol_type=r.compact_string() if version >= 4 else r.string(),
-            generation=r.i32(),
-            protocol=r.compact_nullable_string() if version >= 4 else r.nullable_string(),
-            leader=r.compact_nullable_string() if version >= 4 else r.nullable_string(),
-            current_state_timestamp=r.i64() if version >= 2 else -1,
-            members=[MemberMetadata.decode(r, version) for _ in range(r.compact_array(15))]
+            r.compact_string() if version >= 4 else r.string(),
+            r.i32(),
+            r.compact_nullable_string() if version >= 4 else r.nullable_string(),
+            r.compact_nullable_string() if version >= 4 else r.nullable_string(),
+            r.i64() if version >= 2 else -1,
+            [MemberMetadata.decode(r, version) for _ in range(r.compact_array(15))]
             if version >= 4
             else [MemberMetadata.decode(r, version) for _ in range(r.array(15))],
         )

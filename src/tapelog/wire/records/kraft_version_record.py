@@ -21,7 +21,7 @@ class KRaftVersionRecord(Message):
         "kraft_version",
     )
 
-    def __init__(self, *, version: int = 0, kraft_version: int = 0) -> None:
+    def __init__(self, version: int = 0, kraft_version: int = 0) -> None:
         self.version: int = version
         self.kraft_version: int = kraft_version
 
@@ -30,8 +30,8 @@ class KRaftVersionRecord(Message):
         if version != 0:
             bad_version("KRaftVersionRecord", version)
         made = KRaftVersionRecord(
-            version=r.i16(),
-            kraft_version=r.i16(),
+            r.i16(),
+            r.i16(),
         )
         r.skip_tags()
         return made

@@ -18,15 +18,15 @@ class Voter(Message):
         "voter_directory_id",
     )
 
-    def __init__(self, *, voter_id: int = 0, voter_directory_id: bytes = ZERO_UUID) -> None:
+    def __init__(self, voter_id: int = 0, voter_directory_id: bytes = ZERO_UUID) -> None:
         self.voter_id: int = voter_id
         self.voter_directory_id: bytes = voter_directory_id
 
     @staticmethod
     def decode(r: Reader, version: int) -> Voter:
         made = Voter(
-            voter_id=r.i32(),
-            voter_directory_id=r.uuid() if version >= 1 else ZERO_UUID,
+            r.i32(),
+            r.uuid() if version >= 1 else ZERO_UUID,
         )
         r.skip_tags()
         return made
@@ -56,7 +56,7 @@ class LeaderChangeMessage(Message):
     )
 
     def __init__(
-        self, *, version: int = 0, leader_id: int = 0, voters: list[Voter] = EMPTY, granting_voters: list[Voter] = EMPTY
+        self, version: int = 0, leader_id: int = 0, voters: list[Voter] = EMPTY, granting_voters: list[Voter] = EMPTY
     ) -> None:
         self.version: int = version
         self.leader_id: int = leader_id
@@ -68,10 +68,10 @@ class LeaderChangeMessage(Message):
         if version < 0 or version > 1:
             bad_version("LeaderChangeMessage", version)
         made = LeaderChangeMessage(
-            version=r.i16(),
-            leader_id=r.i32(),
-            voters=[Voter.decode(r, version) for _ in range(r.compact_array(5))],
-            granting_voters=[Voter.decode(r, version) for _ in range(r.compact_array(5))],
+            r.i16(),
+            r.i32(),
+            [Voter.decode(r, version) for _ in range(r.compact_array(5))],
+            [Voter.decode(r, version) for _ in range(r.compact_array(5))],
         )
         r.skip_tags()
         return made

@@ -22,7 +22,7 @@ class LegacyOffsetCommitKey(Message):
         "partition",
     )
 
-    def __init__(self, *, group: str = "", topic: str = "", partition: int = 0) -> None:
+    def __init__(self, group: str = "", topic: str = "", partition: int = 0) -> None:
         self.group: str = group
         self.topic: str = topic
         self.partition: int = partition
@@ -32,9 +32,9 @@ class LegacyOffsetCommitKey(Message):
         if version != 0:
             bad_version("LegacyOffsetCommitKey", version)
         return LegacyOffsetCommitKey(
-            group=r.string(),
-            topic=r.string(),
-            partition=r.i32(),
+            r.string(),
+            r.string(),
+            r.i32(),
         )
 
     def encode(self, w: Writer, version: int) -> None:

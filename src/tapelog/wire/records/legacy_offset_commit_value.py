@@ -22,7 +22,7 @@ class LegacyOffsetCommitValue(Message):
         "commit_timestamp",
     )
 
-    def __init__(self, *, offset: int = 0, metadata: str = "", commit_timestamp: int = 0) -> None:
+    def __init__(self, offset: int = 0, metadata: str = "", commit_timestamp: int = 0) -> None:
         self.offset: int = offset
         self.metadata: str = metadata
         self.commit_timestamp: int = commit_timestamp
@@ -32,9 +32,9 @@ class LegacyOffsetCommitValue(Message):
         if version != 0:
             bad_version("LegacyOffsetCommitValue", version)
         return LegacyOffsetCommitValue(
-            offset=r.i64(),
-            metadata=r.string(),
-            commit_timestamp=r.i64(),
+            r.i64(),
+            r.string(),
+            r.i64(),
         )
 
     def encode(self, w: Writer, version: int) -> None:

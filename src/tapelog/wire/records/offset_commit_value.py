@@ -29,7 +29,6 @@ class OffsetCommitValue(Message):
 
     def __init__(
         self,
-        *,
         offset: int = 0,
         leader_epoch: int = -1,
         metadata: str = "",
@@ -49,11 +48,11 @@ class OffsetCommitValue(Message):
         if version < 0 or version > 4:
             bad_version("OffsetCommitValue", version)
         made = OffsetCommitValue(
-            offset=r.i64(),
-            leader_epoch=r.i32() if version >= 3 else -1,
-            metadata=r.compact_string() if version >= 4 else r.string(),
-            commit_timestamp=r.i64(),
-            expire_timestamp=-1 if version >= 2 else r.i64() if version >= 1 else -1,
+            r.i64(),
+            r.i32() if version >= 3 else -1,
+            r.compact_string() if version >= 4 else r.string(),
+            r.i64(),
+            -1 if version >= 2 else r.i64() if version >= 1 else -1,
         )
         if version >= 4:
             for _ in range(r.uvarint()):

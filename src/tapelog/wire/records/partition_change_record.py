@@ -34,7 +34,6 @@ class PartitionChangeRecord(Message):
 
     def __init__(
         self,
-        *,
         partition_id: int = -1,
         topic_id: bytes = ZERO_UUID,
         isr: list[int] | None = None,
@@ -43,9 +42,9 @@ class PartitionChangeRecord(Message):
         removing_replicas: list[int] | None = None,
         adding_replicas: list[int] | None = None,
         leader_recovery_state: int = -1,
-        directories: list[bytes] | None = None,
         eligible_leader_replicas: list[int] | None = None,
         last_known_elr: list[int] | None = None,
+        directories: list[bytes] | None = None,
     ) -> None:
         self.partition_id: int = partition_id
         self.topic_id: bytes = topic_id
@@ -64,8 +63,8 @@ class PartitionChangeRecord(Message):
         if version < 0 or version > 2:
             bad_version("PartitionChangeRecord", version)
         made = PartitionChangeRecord(
-            partition_id=r.i32(),
-            topic_id=r.uuid(),
+            r.i32(),
+            r.uuid(),
         )
         for _ in range(r.uvarint()):
             tag = r.uvarint()

@@ -36,7 +36,6 @@ class PartitionRecord(Message):
 
     def __init__(
         self,
-        *,
         partition_id: int = -1,
         topic_id: bytes = ZERO_UUID,
         replicas: list[int] = EMPTY,
@@ -44,10 +43,10 @@ class PartitionRecord(Message):
         removing_replicas: list[int] = EMPTY,
         adding_replicas: list[int] = EMPTY,
         leader: int = -1,
-        leader_recovery_state: int = 0,
         leader_epoch: int = -1,
         partition_epoch: int = -1,
         directories: list[bytes] = EMPTY,
+        leader_recovery_state: int = 0,
         eligible_leader_replicas: list[int] | None = None,
         last_known_elr: list[int] | None = None,
     ) -> None:
@@ -70,16 +69,16 @@ class PartitionRecord(Message):
         if version < 0 or version > 2:
             bad_version("PartitionRecord", version)
         made = PartitionRecord(
-            partition_id=r.i32(),
-            topic_id=r.uuid(),
-            replicas=r.i32_items(r.compact_array(4)),
-            isr=r.i32_items(r.compact_array(4)),
-            removing_replicas=r.i32_items(r.compact_array(4)),
-            adding_replicas=r.i32_items(r.compact_array(4)),
-            leader=r.i32(),
-            leader_epoch=r.i32(),
-            partition_epoch=r.i32(),
-            directories=[r.uuid() for _ in range(r.compact_array(16))] if version >= 1 else [],
+            r.i32(),
+            r.uuid(),
+            r.i32_items(r.compact_array(4)),
+            r.i32_items(r.compact_array(4)),
+            r.i32_items(r.compact_array(4)),
+            r.i32_items(r.compact_array(4)),
+            r.i32(),
+            r.i32(),
+            r.i32(),
+            [r.uuid() for _ in range(r.compact_array(16))] if version >= 1 else [],
         )
         for _ in range(r.uvarint()):
             tag = r.uvarint()

@@ -23,7 +23,7 @@ class ProducerIdsRecord(Message):
         "next_producer_id",
     )
 
-    def __init__(self, *, broker_id: int = 0, broker_epoch: int = -1, next_producer_id: int = 0) -> None:
+    def __init__(self, broker_id: int = 0, broker_epoch: int = -1, next_producer_id: int = 0) -> None:
         self.broker_id: int = broker_id
         self.broker_epoch: int = broker_epoch
         self.next_producer_id: int = next_producer_id
@@ -33,9 +33,9 @@ class ProducerIdsRecord(Message):
         if version != 0:
             bad_version("ProducerIdsRecord", version)
         made = ProducerIdsRecord(
-            broker_id=r.i32(),
-            broker_epoch=r.i64(),
-            next_producer_id=r.i64(),
+            r.i32(),
+            r.i64(),
+            r.i64(),
         )
         r.skip_tags()
         return made

@@ -25,7 +25,6 @@ class ProducerEntry(Message):
 
     def __init__(
         self,
-        *,
         producer_id: int = 0,
         epoch: int = 0,
         last_sequence: int = 0,
@@ -47,14 +46,14 @@ class ProducerEntry(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> ProducerEntry:
         return ProducerEntry(
-            producer_id=r.i64(),
-            epoch=r.i16(),
-            last_sequence=r.i32(),
-            last_offset=r.i64(),
-            offset_delta=r.i32(),
-            timestamp=r.i64(),
-            coordinator_epoch=r.i32(),
-            current_txn_first_offset=r.i64(),
+            r.i64(),
+            r.i16(),
+            r.i32(),
+            r.i64(),
+            r.i32(),
+            r.i64(),
+            r.i32(),
+            r.i64(),
         )
 
     def encode(self, w: Writer, version: int) -> None:
@@ -79,7 +78,7 @@ class ProducerSnapshot(Message):
         "producer_entries",
     )
 
-    def __init__(self, *, crc: int = 0, producer_entries: list[ProducerEntry] = EMPTY) -> None:
+    def __init__(self, crc: int = 0, producer_entries: list[ProducerEntry] = EMPTY) -> None:
         self.crc: int = crc
         self.producer_entries: list[ProducerEntry] = [] if producer_entries is EMPTY else producer_entries
 
@@ -88,8 +87,8 @@ class ProducerSnapshot(Message):
         if version != 1:
             bad_version("ProducerSnapshot", version)
         return ProducerSnapshot(
-            crc=r.u32(),
-            producer_entries=[ProducerEntry.decode(r, version) for _ in range(r.array(46))],
+            r.u32(),
+            [ProducerEntry.decode(r, version) for _ in range(r.array(46))],
         )
 
     def encode(self, w: Writer, version: int) -> None:

@@ -15,13 +15,13 @@ class Voter(Message):
 
     FIELDS: ClassVar[tuple[str, ...]] = ("voter_id",)
 
-    def __init__(self, *, voter_id: int = 0) -> None:
+    def __init__(self, voter_id: int = 0) -> None:
         self.voter_id: int = voter_id
 
     @staticmethod
     def decode(r: Reader, version: int) -> Voter:
         made = Voter(
-            voter_id=r.i32(),
+            r.i32(),
         )
         r.skip_tags()
         return made
@@ -50,7 +50,6 @@ class QuorumStateData(Message):
 
     def __init__(
         self,
-        *,
         cluster_id: str = "",
         leader_id: int = -1,
         leader_epoch: int = -1,
@@ -72,13 +71,13 @@ class QuorumStateData(Message):
         if version < 0 or version > 1:
             bad_version("QuorumStateData", version)
         made = QuorumStateData(
-            cluster_id="" if version >= 1 else r.compact_string(),
-            leader_id=r.i32(),
-            leader_epoch=r.i32(),
-            voted_id=r.i32(),
-            voted_directory_id=r.uuid() if version >= 1 else ZERO_UUID,
-            applied_offset=0 if version >= 1 else r.i64(),
-            current_voters=[]
+            "" if version >= 1 else r.compact_string(),
+            r.i32(),
+            r.i32(),
+            r.i32(),
+            r.uuid() if version >= 1 else ZERO_UUID,
+            0 if version >= 1 else r.i64(),
+            []
             if version >= 1
             else None
             if (n := r.compact_nullable_array(5)) < 0

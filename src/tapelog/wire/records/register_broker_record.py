@@ -20,7 +20,7 @@ class BrokerEndpoint(Message):
         "security_protocol",
     )
 
-    def __init__(self, *, name: str = "", host: str = "", port: int = 0, security_protocol: int = 0) -> None:
+    def __init__(self, name: str = "", host: str = "", port: int = 0, security_protocol: int = 0) -> None:
         self.name: str = name
         self.host: str = host
         self.port: int = port
@@ -29,10 +29,10 @@ class BrokerEndpoint(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> BrokerEndpoint:
         made = BrokerEndpoint(
-            name=r.compact_string(),
-            host=r.compact_string(),
-            port=r.u16(),
-            security_protocol=r.i16(),
+            r.compact_string(),
+            r.compact_string(),
+            r.u16(),
+            r.i16(),
         )
         r.skip_tags()
         return made
@@ -54,7 +54,7 @@ class BrokerFeature(Message):
         "max_supported_version",
     )
 
-    def __init__(self, *, name: str = "", min_supported_version: int = 0, max_supported_version: int = 0) -> None:
+    def __init__(self, name: str = "", min_supported_version: int = 0, max_supported_version: int = 0) -> None:
         self.name: str = name
         self.min_supported_version: int = min_supported_version
         self.max_supported_version: int = max_supported_version
@@ -62,9 +62,9 @@ class BrokerFeature(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> BrokerFeature:
         made = BrokerFeature(
-            name=r.compact_string(),
-            min_supported_version=r.i16(),
-            max_supported_version=r.i16(),
+            r.compact_string(),
+            r.i16(),
+            r.i16(),
         )
         r.skip_tags()
         return made
@@ -100,7 +100,6 @@ class RegisterBrokerRecord(Message):
 
     def __init__(
         self,
-        *,
         broker_id: int = 0,
         is_migrating_zk_broker: bool = False,
         incarnation_id: bytes = ZERO_UUID,
@@ -130,15 +129,15 @@ class RegisterBrokerRecord(Message):
         if version < 0 or version > 4:
             bad_version("RegisterBrokerRecord", version)
         made = RegisterBrokerRecord(
-            broker_id=r.i32(),
-            is_migrating_zk_broker=r.boolean() if version >= 2 else False,
-            incarnation_id=r.uuid(),
-            broker_epoch=r.i64(),
-            end_points=[BrokerEndpoint.decode(r, version) for _ in range(r.compact_array(7))],
-            features=[BrokerFeature.decode(r, version) for _ in range(r.compact_array(6))],
-            rack=r.compact_nullable_string(),
-            fenced=r.boolean(),
-            in_controlled_shutdown=r.boolean() if version >= 1 else False,
+            r.i32(),
+            r.boolean() if version >= 2 else False,
+            r.uuid(),
+            r.i64(),
+            [BrokerEndpoint.decode(r, version) for _ in range(r.compact_array(7))],
+            [BrokerFeature.decode(r, version) for _ in range(r.compact_array(6))],
+            r.compact_nullable_string(),
+            r.boolean(),
+            r.boolean() if version >= 1 else False,
         )
         for _ in range(r.uvarint()):
             tag = r.uvarint()

@@ -19,7 +19,7 @@ class TopicIdPartitionEntry(Message):
         "partition",
     )
 
-    def __init__(self, *, name: str = "", id: bytes = ZERO_UUID, partition: int = 0) -> None:
+    def __init__(self, name: str = "", id: bytes = ZERO_UUID, partition: int = 0) -> None:
         self.name: str = name
         self.id: bytes = id
         self.partition: int = partition
@@ -27,9 +27,9 @@ class TopicIdPartitionEntry(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> TopicIdPartitionEntry:
         made = TopicIdPartitionEntry(
-            name=r.compact_string(),
-            id=r.uuid(),
-            partition=r.i32(),
+            r.compact_string(),
+            r.uuid(),
+            r.i32(),
         )
         r.skip_tags()
         return made
@@ -49,7 +49,7 @@ class RemoteLogSegmentIdEntry(Message):
         "id",
     )
 
-    def __init__(self, *, topic_id_partition: TopicIdPartitionEntry | None = None, id: bytes = ZERO_UUID) -> None:
+    def __init__(self, topic_id_partition: TopicIdPartitionEntry | None = None, id: bytes = ZERO_UUID) -> None:
         self.topic_id_partition: TopicIdPartitionEntry = (
             TopicIdPartitionEntry() if topic_id_partition is None else topic_id_partition
         )
@@ -58,8 +58,8 @@ class RemoteLogSegmentIdEntry(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> RemoteLogSegmentIdEntry:
         made = RemoteLogSegmentIdEntry(
-            topic_id_partition=TopicIdPartitionEntry.decode(r, version),
-            id=r.uuid(),
+            TopicIdPartitionEntry.decode(r, version),
+            r.uuid(),
         )
         r.skip_tags()
         return made
@@ -78,15 +78,15 @@ class SegmentLeaderEpochEntry(Message):
         "offset",
     )
 
-    def __init__(self, *, leader_epoch: int = 0, offset: int = 0) -> None:
+    def __init__(self, leader_epoch: int = 0, offset: int = 0) -> None:
         self.leader_epoch: int = leader_epoch
         self.offset: int = offset
 
     @staticmethod
     def decode(r: Reader, version: int) -> SegmentLeaderEpochEntry:
         made = SegmentLeaderEpochEntry(
-            leader_epoch=r.i32(),
-            offset=r.i64(),
+            r.i32(),
+            r.i64(),
         )
         r.skip_tags()
         return made
@@ -121,7 +121,6 @@ class RemoteLogSegmentMetadataRecord(Message):
 
     def __init__(
         self,
-        *,
         remote_log_segment_id: RemoteLogSegmentIdEntry | None = None,
         start_offset: int = 0,
         end_offset: int = 0,
@@ -155,16 +154,16 @@ class RemoteLogSegmentMetadataRecord(Message):
         if version != 0:
             bad_version("RemoteLogSegmentMetadataRecord", version)
         made = RemoteLogSegmentMetadataRecord(
-            remote_log_segment_id=RemoteLogSegmentIdEntry.decode(r, version),
-            start_offset=r.i64(),
-            end_offset=r.i64(),
-            broker_id=r.i32(),
-            max_timestamp_ms=r.i64(),
-            event_timestamp_ms=r.i64(),
-            segment_leader_epochs=[SegmentLeaderEpochEntry.decode(r, version) for _ in range(r.compact_array(13))],
-            segment_size_in_bytes=r.i32(),
-            custom_metadata=r.compact_nullable_bytestring(),
-            remote_log_segment_state=r.i8(),
+            RemoteLogSegmentIdEntry.decode(r, version),
+            r.i64(),
+            r.i64(),
+            r.i32(),
+            r.i64(),
+            r.i64(),
+            [SegmentLeaderEpochEntry.decode(r, version) for _ in range(r.compact_array(13))],
+            r.i32(),
+            r.compact_nullable_bytestring(),
+            r.i8(),
         )
         for _ in range(r.uvarint()):
             tag = r.uvarint()

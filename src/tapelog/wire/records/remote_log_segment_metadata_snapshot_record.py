@@ -18,15 +18,15 @@ class SegmentLeaderEpochEntry(Message):
         "offset",
     )
 
-    def __init__(self, *, leader_epoch: int = 0, offset: int = 0) -> None:
+    def __init__(self, leader_epoch: int = 0, offset: int = 0) -> None:
         self.leader_epoch: int = leader_epoch
         self.offset: int = offset
 
     @staticmethod
     def decode(r: Reader, version: int) -> SegmentLeaderEpochEntry:
         made = SegmentLeaderEpochEntry(
-            leader_epoch=r.i32(),
-            offset=r.i64(),
+            r.i32(),
+            r.i64(),
         )
         r.skip_tags()
         return made
@@ -61,7 +61,6 @@ class RemoteLogSegmentMetadataSnapshotRecord(Message):
 
     def __init__(
         self,
-        *,
         segment_id: bytes = ZERO_UUID,
         start_offset: int = 0,
         end_offset: int = 0,
@@ -93,16 +92,16 @@ class RemoteLogSegmentMetadataSnapshotRecord(Message):
         if version != 0:
             bad_version("RemoteLogSegmentMetadataSnapshotRecord", version)
         made = RemoteLogSegmentMetadataSnapshotRecord(
-            segment_id=r.uuid(),
-            start_offset=r.i64(),
-            end_offset=r.i64(),
-            broker_id=r.i32(),
-            max_timestamp_ms=r.i64(),
-            event_timestamp_ms=r.i64(),
-            segment_leader_epochs=[SegmentLeaderEpochEntry.decode(r, version) for _ in range(r.compact_array(13))],
-            segment_size_in_bytes=r.i32(),
-            custom_metadata=r.compact_nullable_bytestring(),
-            remote_log_segment_state=r.i8(),
+            r.uuid(),
+            r.i64(),
+            r.i64(),
+            r.i32(),
+            r.i64(),
+            r.i64(),
+            [SegmentLeaderEpochEntry.decode(r, version) for _ in range(r.compact_array(13))],
+            r.i32(),
+            r.compact_nullable_bytestring(),
+            r.i8(),
         )
         for _ in range(r.uvarint()):
             tag = r.uvarint()

@@ -19,7 +19,7 @@ class TopicIdPartitionEntry(Message):
         "partition",
     )
 
-    def __init__(self, *, name: str = "", id: bytes = ZERO_UUID, partition: int = 0) -> None:
+    def __init__(self, name: str = "", id: bytes = ZERO_UUID, partition: int = 0) -> None:
         self.name: str = name
         self.id: bytes = id
         self.partition: int = partition
@@ -27,9 +27,9 @@ class TopicIdPartitionEntry(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> TopicIdPartitionEntry:
         made = TopicIdPartitionEntry(
-            name=r.compact_string(),
-            id=r.uuid(),
-            partition=r.i32(),
+            r.compact_string(),
+            r.uuid(),
+            r.i32(),
         )
         r.skip_tags()
         return made
@@ -49,7 +49,7 @@ class RemoteLogSegmentIdEntry(Message):
         "id",
     )
 
-    def __init__(self, *, topic_id_partition: TopicIdPartitionEntry | None = None, id: bytes = ZERO_UUID) -> None:
+    def __init__(self, topic_id_partition: TopicIdPartitionEntry | None = None, id: bytes = ZERO_UUID) -> None:
         self.topic_id_partition: TopicIdPartitionEntry = (
             TopicIdPartitionEntry() if topic_id_partition is None else topic_id_partition
         )
@@ -58,8 +58,8 @@ class RemoteLogSegmentIdEntry(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> RemoteLogSegmentIdEntry:
         made = RemoteLogSegmentIdEntry(
-            topic_id_partition=TopicIdPartitionEntry.decode(r, version),
-            id=r.uuid(),
+            TopicIdPartitionEntry.decode(r, version),
+            r.uuid(),
         )
         r.skip_tags()
         return made
@@ -88,7 +88,6 @@ class RemoteLogSegmentMetadataUpdateRecord(Message):
 
     def __init__(
         self,
-        *,
         remote_log_segment_id: RemoteLogSegmentIdEntry | None = None,
         broker_id: int = 0,
         event_timestamp_ms: int = 0,
@@ -108,11 +107,11 @@ class RemoteLogSegmentMetadataUpdateRecord(Message):
         if version != 0:
             bad_version("RemoteLogSegmentMetadataUpdateRecord", version)
         made = RemoteLogSegmentMetadataUpdateRecord(
-            remote_log_segment_id=RemoteLogSegmentIdEntry.decode(r, version),
-            broker_id=r.i32(),
-            event_timestamp_ms=r.i64(),
-            custom_metadata=r.compact_nullable_bytestring(),
-            remote_log_segment_state=r.i8(),
+            RemoteLogSegmentIdEntry.decode(r, version),
+            r.i32(),
+            r.i64(),
+            r.compact_nullable_bytestring(),
+            r.i8(),
         )
         r.skip_tags()
         return made

@@ -19,7 +19,7 @@ class TopicIdPartitionEntry(Message):
         "partition",
     )
 
-    def __init__(self, *, name: str = "", id: bytes = ZERO_UUID, partition: int = 0) -> None:
+    def __init__(self, name: str = "", id: bytes = ZERO_UUID, partition: int = 0) -> None:
         self.name: str = name
         self.id: bytes = id
         self.partition: int = partition
@@ -27,9 +27,9 @@ class TopicIdPartitionEntry(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> TopicIdPartitionEntry:
         made = TopicIdPartitionEntry(
-            name=r.compact_string(),
-            id=r.uuid(),
-            partition=r.i32(),
+            r.compact_string(),
+            r.uuid(),
+            r.i32(),
         )
         r.skip_tags()
         return made
@@ -58,7 +58,6 @@ class RemotePartitionDeleteMetadataRecord(Message):
 
     def __init__(
         self,
-        *,
         topic_id_partition: TopicIdPartitionEntry | None = None,
         broker_id: int = 0,
         event_timestamp_ms: int = 0,
@@ -76,10 +75,10 @@ class RemotePartitionDeleteMetadataRecord(Message):
         if version != 0:
             bad_version("RemotePartitionDeleteMetadataRecord", version)
         made = RemotePartitionDeleteMetadataRecord(
-            topic_id_partition=TopicIdPartitionEntry.decode(r, version),
-            broker_id=r.i32(),
-            event_timestamp_ms=r.i64(),
-            remote_partition_delete_state=r.i8(),
+            TopicIdPartitionEntry.decode(r, version),
+            r.i32(),
+            r.i64(),
+            r.i8(),
         )
         r.skip_tags()
         return made

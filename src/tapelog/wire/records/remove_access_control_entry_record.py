@@ -20,7 +20,7 @@ class RemoveAccessControlEntryRecord(Message):
     FLEXIBLE_FROM: ClassVar[int] = 0
     FIELDS: ClassVar[tuple[str, ...]] = ("id",)
 
-    def __init__(self, *, id: bytes = ZERO_UUID) -> None:
+    def __init__(self, id: bytes = ZERO_UUID) -> None:
         self.id: bytes = id
 
     @staticmethod
@@ -28,7 +28,7 @@ class RemoveAccessControlEntryRecord(Message):
         if version != 0:
             bad_version("RemoveAccessControlEntryRecord", version)
         made = RemoveAccessControlEntryRecord(
-            id=r.uuid(),
+            r.uuid(),
         )
         r.skip_tags()
         return made

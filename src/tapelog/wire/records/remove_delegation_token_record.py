@@ -19,7 +19,7 @@ class RemoveDelegationTokenRecord(Message):
     FLEXIBLE_FROM: ClassVar[int] = 0
     FIELDS: ClassVar[tuple[str, ...]] = ("token_id",)
 
-    def __init__(self, *, token_id: str = "") -> None:
+    def __init__(self, token_id: str = "") -> None:
         self.token_id: str = token_id
 
     @staticmethod
@@ -27,7 +27,7 @@ class RemoveDelegationTokenRecord(Message):
         if version != 0:
             bad_version("RemoveDelegationTokenRecord", version)
         made = RemoveDelegationTokenRecord(
-            token_id=r.compact_string(),
+            r.compact_string(),
         )
         r.skip_tags()
         return made

@@ -20,7 +20,7 @@ class RemoveTopicRecord(Message):
     FLEXIBLE_FROM: ClassVar[int] = 0
     FIELDS: ClassVar[tuple[str, ...]] = ("topic_id",)
 
-    def __init__(self, *, topic_id: bytes = ZERO_UUID) -> None:
+    def __init__(self, topic_id: bytes = ZERO_UUID) -> None:
         self.topic_id: bytes = topic_id
 
     @staticmethod
@@ -28,7 +28,7 @@ class RemoveTopicRecord(Message):
         if version != 0:
             bad_version("RemoveTopicRecord", version)
         made = RemoveTopicRecord(
-            topic_id=r.uuid(),
+            r.uuid(),
         )
         r.skip_tags()
         return made

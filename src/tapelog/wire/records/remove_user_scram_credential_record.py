@@ -22,7 +22,7 @@ class RemoveUserScramCredentialRecord(Message):
         "mechanism",
     )
 
-    def __init__(self, *, name: str = "", mechanism: int = 0) -> None:
+    def __init__(self, name: str = "", mechanism: int = 0) -> None:
         self.name: str = name
         self.mechanism: int = mechanism
 
@@ -31,8 +31,8 @@ class RemoveUserScramCredentialRecord(Message):
         if version != 0:
             bad_version("RemoveUserScramCredentialRecord", version)
         made = RemoveUserScramCredentialRecord(
-            name=r.compact_string(),
-            mechanism=r.i8(),
+            r.compact_string(),
+            r.i8(),
         )
         r.skip_tags()
         return made

@@ -18,15 +18,15 @@ class TopicPartitions(Message):
         "partitions",
     )
 
-    def __init__(self, *, topic_id: bytes = ZERO_UUID, partitions: list[int] = EMPTY) -> None:
+    def __init__(self, topic_id: bytes = ZERO_UUID, partitions: list[int] = EMPTY) -> None:
         self.topic_id: bytes = topic_id
         self.partitions: list[int] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> TopicPartitions:
         made = TopicPartitions(
-            topic_id=r.uuid(),
-            partitions=r.i32_items(r.compact_array(4)),
+            r.uuid(),
+            r.i32_items(r.compact_array(4)),
         )
         r.skip_tags()
         return made
@@ -55,7 +55,6 @@ class ShareGroupCurrentMemberAssignmentValue(Message):
 
     def __init__(
         self,
-        *,
         member_epoch: int = 0,
         previous_member_epoch: int = 0,
         state: int = 0,
@@ -71,10 +70,10 @@ class ShareGroupCurrentMemberAssignmentValue(Message):
         if version != 0:
             bad_version("ShareGroupCurrentMemberAssignmentValue", version)
         made = ShareGroupCurrentMemberAssignmentValue(
-            member_epoch=r.i32(),
-            previous_member_epoch=r.i32(),
-            state=r.i8(),
-            assigned_partitions=[TopicPartitions.decode(r, version) for _ in range(r.compact_array(18))],
+            r.i32(),
+            r.i32(),
+            r.i8(),
+            [TopicPartitions.decode(r, version) for _ in range(r.compact_array(18))],
         )
         r.skip_tags()
         return made

@@ -26,7 +26,6 @@ class ShareGroupMemberMetadataValue(Message):
 
     def __init__(
         self,
-        *,
         rack_id: str | None = "",
         client_id: str = "",
         client_host: str = "",
@@ -42,10 +41,10 @@ class ShareGroupMemberMetadataValue(Message):
         if version != 0:
             bad_version("ShareGroupMemberMetadataValue", version)
         made = ShareGroupMemberMetadataValue(
-            rack_id=r.compact_nullable_string(),
-            client_id=r.compact_string(),
-            client_host=r.compact_string(),
-            subscribed_topic_names=[r.compact_string() for _ in range(r.compact_array(1))],
+            r.compact_nullable_string(),
+            r.compact_string(),
+            r.compact_string(),
+            [r.compact_string() for _ in range(r.compact_array(1))],
         )
         r.skip_tags()
         return made

@@ -18,7 +18,7 @@ class ShareGroupMetadataKey(Message):
     STABLE_MAX: ClassVar[int] = 0
     FIELDS: ClassVar[tuple[str, ...]] = ("group_id",)
 
-    def __init__(self, *, group_id: str = "") -> None:
+    def __init__(self, group_id: str = "") -> None:
         self.group_id: str = group_id
 
     @staticmethod
@@ -26,7 +26,7 @@ class ShareGroupMetadataKey(Message):
         if version != 0:
             bad_version("ShareGroupMetadataKey", version)
         return ShareGroupMetadataKey(
-            group_id=r.string(),
+            r.string(),
         )
 
     def encode(self, w: Writer, version: int) -> None:

@@ -22,7 +22,7 @@ class ShareGroupMetadataValue(Message):
         "metadata_hash",
     )
 
-    def __init__(self, *, epoch: int = 0, metadata_hash: int = 0) -> None:
+    def __init__(self, epoch: int = 0, metadata_hash: int = 0) -> None:
         self.epoch: int = epoch
         self.metadata_hash: int = metadata_hash
 
@@ -31,8 +31,8 @@ class ShareGroupMetadataValue(Message):
         if version != 0:
             bad_version("ShareGroupMetadataValue", version)
         made = ShareGroupMetadataValue(
-            epoch=r.i32(),
-            metadata_hash=r.i64(),
+            r.i32(),
+            r.i64(),
         )
         r.skip_tags()
         return made

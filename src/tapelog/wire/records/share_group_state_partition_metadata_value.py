@@ -19,7 +19,7 @@ class TopicPartitionsInfo(Message):
         "partitions",
     )
 
-    def __init__(self, *, topic_id: bytes = ZERO_UUID, topic_name: str = "", partitions: list[int] = EMPTY) -> None:
+    def __init__(self, topic_id: bytes = ZERO_UUID, topic_name: str = "", partitions: list[int] = EMPTY) -> None:
         self.topic_id: bytes = topic_id
         self.topic_name: str = topic_name
         self.partitions: list[int] = [] if partitions is EMPTY else partitions
@@ -27,9 +27,9 @@ class TopicPartitionsInfo(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> TopicPartitionsInfo:
         made = TopicPartitionsInfo(
-            topic_id=r.uuid(),
-            topic_name=r.compact_string(),
-            partitions=r.i32_items(r.compact_array(4)),
+            r.uuid(),
+            r.compact_string(),
+            r.i32_items(r.compact_array(4)),
         )
         r.skip_tags()
         return made
@@ -50,15 +50,15 @@ class TopicInfo(Message):
         "topic_name",
     )
 
-    def __init__(self, *, topic_id: bytes = ZERO_UUID, topic_name: str = "") -> None:
+    def __init__(self, topic_id: bytes = ZERO_UUID, topic_name: str = "") -> None:
         self.topic_id: bytes = topic_id
         self.topic_name: str = topic_name
 
     @staticmethod
     def decode(r: Reader, version: int) -> TopicInfo:
         made = TopicInfo(
-            topic_id=r.uuid(),
-            topic_name=r.compact_string(),
+            r.uuid(),
+            r.compact_string(),
         )
         r.skip_tags()
         return made
@@ -85,7 +85,6 @@ class ShareGroupStatePartitionMetadataValue(Message):
 
     def __init__(
         self,
-        *,
         initializing_topics: list[TopicPartitionsInfo] = EMPTY,
         initialized_topics: list[TopicPartitionsInfo] = EMPTY,
         deleting_topics: list[TopicInfo] = EMPTY,
@@ -101,9 +100,9 @@ class ShareGroupStatePartitionMetadataValue(Message):
         if version != 0:
             bad_version("ShareGroupStatePartitionMetadataValue", version)
         made = ShareGroupStatePartitionMetadataValue(
-            initializing_topics=[TopicPartitionsInfo.decode(r, version) for _ in range(r.compact_array(19))],
-            initialized_topics=[TopicPartitionsInfo.decode(r, version) for _ in range(r.compact_array(19))],
-            deleting_topics=[TopicInfo.decode(r, version) for _ in range(r.compact_array(18))],
+            [TopicPartitionsInfo.decode(r, version) for _ in range(r.compact_array(19))],
+            [TopicPartitionsInfo.decode(r, version) for _ in range(r.compact_array(19))],
+            [TopicInfo.decode(r, version) for _ in range(r.compact_array(18))],
         )
         r.skip_tags()
         return made

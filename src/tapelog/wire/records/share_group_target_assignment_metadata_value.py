@@ -22,7 +22,7 @@ class ShareGroupTargetAssignmentMetadataValue(Message):
         "assignment_timestamp",
     )
 
-    def __init__(self, *, assignment_epoch: int = 0, assignment_timestamp: int = 0) -> None:
+    def __init__(self, assignment_epoch: int = 0, assignment_timestamp: int = 0) -> None:
         self.assignment_epoch: int = assignment_epoch
         self.assignment_timestamp: int = assignment_timestamp
 
@@ -31,7 +31,7 @@ class ShareGroupTargetAssignmentMetadataValue(Message):
         if version != 0:
             bad_version("ShareGroupTargetAssignmentMetadataValue", version)
         made = ShareGroupTargetAssignmentMetadataValue(
-            assignment_epoch=r.i32(),
+            r.i32(),
         )
         for _ in range(r.uvarint()):
             tag = r.uvarint()

@@ -23,7 +23,7 @@ class ShareSnapshotKey(Message):
         "partition",
     )
 
-    def __init__(self, *, group_id: str = "", topic_id: bytes = ZERO_UUID, partition: int = 0) -> None:
+    def __init__(self, group_id: str = "", topic_id: bytes = ZERO_UUID, partition: int = 0) -> None:
         self.group_id: str = group_id
         self.topic_id: bytes = topic_id
         self.partition: int = partition
@@ -33,9 +33,9 @@ class ShareSnapshotKey(Message):
         if version != 0:
             bad_version("ShareSnapshotKey", version)
         return ShareSnapshotKey(
-            group_id=r.string(),
-            topic_id=r.uuid(),
-            partition=r.i32(),
+            r.string(),
+            r.uuid(),
+            r.i32(),
         )
 
     def encode(self, w: Writer, version: int) -> None:

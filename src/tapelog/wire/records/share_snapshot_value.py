@@ -20,7 +20,7 @@ class StateBatch(Message):
     )
 
     def __init__(
-        self, *, first_offset: int = 0, last_offset: int = 0, delivery_state: int = 0, delivery_count: int = 0
+        self, first_offset: int = 0, last_offset: int = 0, delivery_state: int = 0, delivery_count: int = 0
     ) -> None:
         self.first_offset: int = first_offset
         self.last_offset: int = last_offset
@@ -30,10 +30,10 @@ class StateBatch(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> StateBatch:
         made = StateBatch(
-            first_offset=r.i64(),
-            last_offset=r.i64(),
-            delivery_state=r.i8(),
-            delivery_count=r.i16(),
+            r.i64(),
+            r.i64(),
+            r.i8(),
+            r.i16(),
         )
         r.skip_tags()
         return made
@@ -67,15 +67,14 @@ class ShareSnapshotValue(Message):
 
     def __init__(
         self,
-        *,
         snapshot_epoch: int = 0,
         state_epoch: int = 0,
         leader_epoch: int = 0,
         start_offset: int = 0,
-        delivery_complete_count: int = -1,
         create_timestamp: int = 0,
         write_timestamp: int = 0,
         state_batches: list[StateBatch] = EMPTY,
+        delivery_complete_count: int = -1,
     ) -> None:
         self.snapshot_epoch: int = snapshot_epoch
         self.state_epoch: int = state_epoch
@@ -91,13 +90,13 @@ class ShareSnapshotValue(Message):
         if version != 0:
             bad_version("ShareSnapshotValue", version)
         made = ShareSnapshotValue(
-            snapshot_epoch=r.i32(),
-            state_epoch=r.i32(),
-            leader_epoch=r.i32(),
-            start_offset=r.i64(),
-            create_timestamp=r.i64(),
-            write_timestamp=r.i64(),
-            state_batches=[StateBatch.decode(r, version) for _ in range(r.compact_array(20))],
+            r.i32(),
+            r.i32(),
+            r.i32(),
+            r.i64(),
+            r.i64(),
+            r.i64(),
+            [StateBatch.decode(r, version) for _ in range(r.compact_array(20))],
         )
         for _ in range(r.uvarint()):
             tag = r.uvarint()

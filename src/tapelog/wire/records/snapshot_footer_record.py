@@ -18,7 +18,7 @@ class SnapshotFooterRecord(Message):
     FLEXIBLE_FROM: ClassVar[int] = 0
     FIELDS: ClassVar[tuple[str, ...]] = ("version",)
 
-    def __init__(self, *, version: int = 0) -> None:
+    def __init__(self, version: int = 0) -> None:
         self.version: int = version
 
     @staticmethod
@@ -26,7 +26,7 @@ class SnapshotFooterRecord(Message):
         if version != 0:
             bad_version("SnapshotFooterRecord", version)
         made = SnapshotFooterRecord(
-            version=r.i16(),
+            r.i16(),
         )
         r.skip_tags()
         return made

@@ -21,7 +21,7 @@ class SnapshotHeaderRecord(Message):
         "last_contained_log_timestamp",
     )
 
-    def __init__(self, *, version: int = 0, last_contained_log_timestamp: int = 0) -> None:
+    def __init__(self, version: int = 0, last_contained_log_timestamp: int = 0) -> None:
         self.version: int = version
         self.last_contained_log_timestamp: int = last_contained_log_timestamp
 
@@ -30,8 +30,8 @@ class SnapshotHeaderRecord(Message):
         if version != 0:
             bad_version("SnapshotHeaderRecord", version)
         made = SnapshotHeaderRecord(
-            version=r.i16(),
-            last_contained_log_timestamp=r.i64(),
+            r.i16(),
+            r.i64(),
         )
         r.skip_tags()
         return made

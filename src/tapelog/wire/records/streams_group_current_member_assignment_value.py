@@ -19,7 +19,7 @@ class TaskIds(Message):
     )
 
     def __init__(
-        self, *, subtopology_id: str = "", partitions: list[int] = EMPTY, assignment_epochs: list[int] | None = EMPTY
+        self, subtopology_id: str = "", partitions: list[int] = EMPTY, assignment_epochs: list[int] | None = EMPTY
     ) -> None:
         self.subtopology_id: str = subtopology_id
         self.partitions: list[int] = [] if partitions is EMPTY else partitions
@@ -28,8 +28,8 @@ class TaskIds(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> TaskIds:
         made = TaskIds(
-            subtopology_id=r.compact_string(),
-            partitions=r.i32_items(r.compact_array(4)),
+            r.compact_string(),
+            r.i32_items(r.compact_array(4)),
         )
         for _ in range(r.uvarint()):
             tag = r.uvarint()
@@ -82,7 +82,6 @@ class StreamsGroupCurrentMemberAssignmentValue(Message):
 
     def __init__(
         self,
-        *,
         member_epoch: int = 0,
         previous_member_epoch: int = 0,
         state: int = 0,
@@ -114,15 +113,15 @@ class StreamsGroupCurrentMemberAssignmentValue(Message):
         if version != 0:
             bad_version("StreamsGroupCurrentMemberAssignmentValue", version)
         made = StreamsGroupCurrentMemberAssignmentValue(
-            member_epoch=r.i32(),
-            previous_member_epoch=r.i32(),
-            state=r.i8(),
-            active_tasks=[TaskIds.decode(r, version) for _ in range(r.compact_array(3))],
-            standby_tasks=[TaskIds.decode(r, version) for _ in range(r.compact_array(3))],
-            warmup_tasks=[TaskIds.decode(r, version) for _ in range(r.compact_array(3))],
-            active_tasks_pending_revocation=[TaskIds.decode(r, version) for _ in range(r.compact_array(3))],
-            standby_tasks_pending_revocation=[TaskIds.decode(r, version) for _ in range(r.compact_array(3))],
-            warmup_tasks_pending_revocation=[TaskIds.decode(r, version) for _ in range(r.compact_array(3))],
+            r.i32(),
+            r.i32(),
+            r.i8(),
+            [TaskIds.decode(r, version) for _ in range(r.compact_array(3))],
+            [TaskIds.decode(r, version) for _ in range(r.compact_array(3))],
+            [TaskIds.decode(r, version) for _ in range(r.compact_array(3))],
+            [TaskIds.decode(r, version) for _ in range(r.compact_array(3))],
+            [TaskIds.decode(r, version) for _ in range(r.compact_array(3))],
+            [TaskIds.decode(r, version) for _ in range(r.compact_array(3))],
         )
         r.skip_tags()
         return made

@@ -17,15 +17,15 @@ class Endpoint(Message):
         "port",
     )
 
-    def __init__(self, *, host: str = "", port: int = 0) -> None:
+    def __init__(self, host: str = "", port: int = 0) -> None:
         self.host: str = host
         self.port: int = port
 
     @staticmethod
     def decode(r: Reader, version: int) -> Endpoint:
         made = Endpoint(
-            host=r.compact_string(),
-            port=r.u16(),
+            r.compact_string(),
+            r.u16(),
         )
         r.skip_tags()
         return made
@@ -44,15 +44,15 @@ class KeyValue(Message):
         "value",
     )
 
-    def __init__(self, *, key: str = "", value: str = "") -> None:
+    def __init__(self, key: str = "", value: str = "") -> None:
         self.key: str = key
         self.value: str = value
 
     @staticmethod
     def decode(r: Reader, version: int) -> KeyValue:
         made = KeyValue(
-            key=r.compact_string(),
-            value=r.compact_string(),
+            r.compact_string(),
+            r.compact_string(),
         )
         r.skip_tags()
         return made
@@ -85,7 +85,6 @@ class StreamsGroupMemberMetadataValue(Message):
 
     def __init__(
         self,
-        *,
         instance_id: str | None = "",
         rack_id: str | None = "",
         client_id: str = "",
@@ -111,15 +110,15 @@ class StreamsGroupMemberMetadataValue(Message):
         if version != 0:
             bad_version("StreamsGroupMemberMetadataValue", version)
         made = StreamsGroupMemberMetadataValue(
-            instance_id=r.compact_nullable_string(),
-            rack_id=r.compact_nullable_string(),
-            client_id=r.compact_string(),
-            client_host=r.compact_string(),
-            rebalance_timeout_ms=r.i32(),
-            topology_epoch=r.i32(),
-            process_id=r.compact_string(),
-            user_endpoint=Endpoint.decode(r, version) if r.present() else None,
-            client_tags=[KeyValue.decode(r, version) for _ in range(r.compact_array(3))],
+            r.compact_nullable_string(),
+            r.compact_nullable_string(),
+            r.compact_string(),
+            r.compact_string(),
+            r.i32(),
+            r.i32(),
+            r.compact_string(),
+            Endpoint.decode(r, version) if r.present() else None,
+            [KeyValue.decode(r, version) for _ in range(r.compact_array(3))],
         )
         r.skip_tags()
         return made

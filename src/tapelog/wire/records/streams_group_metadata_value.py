@@ -17,15 +17,15 @@ class LastAssignmentConfig(Message):
         "value",
     )
 
-    def __init__(self, *, key: str = "", value: str = "") -> None:
+    def __init__(self, key: str = "", value: str = "") -> None:
         self.key: str = key
         self.value: str = value
 
     @staticmethod
     def decode(r: Reader, version: int) -> LastAssignmentConfig:
         made = LastAssignmentConfig(
-            key=r.compact_string(),
-            value=r.compact_string(),
+            r.compact_string(),
+            r.compact_string(),
         )
         r.skip_tags()
         return made
@@ -53,7 +53,6 @@ class StreamsGroupMetadataValue(Message):
 
     def __init__(
         self,
-        *,
         epoch: int = 0,
         metadata_hash: int = 0,
         validated_topology_epoch: int = -1,
@@ -71,8 +70,8 @@ class StreamsGroupMetadataValue(Message):
         if version != 0:
             bad_version("StreamsGroupMetadataValue", version)
         made = StreamsGroupMetadataValue(
-            epoch=r.i32(),
-            metadata_hash=r.i64(),
+            r.i32(),
+            r.i64(),
         )
         for _ in range(r.uvarint()):
             tag = r.uvarint()

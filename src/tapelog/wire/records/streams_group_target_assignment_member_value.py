@@ -17,15 +17,15 @@ class TaskIds(Message):
         "partitions",
     )
 
-    def __init__(self, *, subtopology_id: str = "", partitions: list[int] = EMPTY) -> None:
+    def __init__(self, subtopology_id: str = "", partitions: list[int] = EMPTY) -> None:
         self.subtopology_id: str = subtopology_id
         self.partitions: list[int] = [] if partitions is EMPTY else partitions
 
     @staticmethod
     def decode(r: Reader, version: int) -> TaskIds:
         made = TaskIds(
-            subtopology_id=r.compact_string(),
-            partitions=r.i32_items(r.compact_array(4)),
+            r.compact_string(),
+            r.i32_items(r.compact_array(4)),
         )
         r.skip_tags()
         return made
@@ -53,7 +53,6 @@ class StreamsGroupTargetAssignmentMemberValue(Message):
 
     def __init__(
         self,
-        *,
         active_tasks: list[TaskIds] = EMPTY,
         standby_tasks: list[TaskIds] = EMPTY,
         warmup_tasks: list[TaskIds] = EMPTY,
@@ -67,9 +66,9 @@ class StreamsGroupTargetAssignmentMemberValue(Message):
         if version != 0:
             bad_version("StreamsGroupTargetAssignmentMemberValue", version)
         made = StreamsGroupTargetAssignmentMemberValue(
-            active_tasks=[TaskIds.decode(r, version) for _ in range(r.compact_array(3))],
-            standby_tasks=[TaskIds.decode(r, version) for _ in range(r.compact_array(3))],
-            warmup_tasks=[TaskIds.decode(r, version) for _ in range(r.compact_array(3))],
+            [TaskIds.decode(r, version) for _ in range(r.compact_array(3))],
+            [TaskIds.decode(r, version) for _ in range(r.compact_array(3))],
+            [TaskIds.decode(r, version) for _ in range(r.compact_array(3))],
         )
         r.skip_tags()
         return made

@@ -22,7 +22,7 @@ class StreamsGroupTargetAssignmentMetadataValue(Message):
         "assignment_timestamp",
     )
 
-    def __init__(self, *, assignment_epoch: int = 0, assignment_timestamp: int = 0) -> None:
+    def __init__(self, assignment_epoch: int = 0, assignment_timestamp: int = 0) -> None:
         self.assignment_epoch: int = assignment_epoch
         self.assignment_timestamp: int = assignment_timestamp
 
@@ -31,7 +31,7 @@ class StreamsGroupTargetAssignmentMetadataValue(Message):
         if version != 0:
             bad_version("StreamsGroupTargetAssignmentMetadataValue", version)
         made = StreamsGroupTargetAssignmentMetadataValue(
-            assignment_epoch=r.i32(),
+            r.i32(),
         )
         for _ in range(r.uvarint()):
             tag = r.uvarint()

@@ -17,15 +17,15 @@ class TopicConfig(Message):
         "value",
     )
 
-    def __init__(self, *, key: str = "", value: str = "") -> None:
+    def __init__(self, key: str = "", value: str = "") -> None:
         self.key: str = key
         self.value: str = value
 
     @staticmethod
     def decode(r: Reader, version: int) -> TopicConfig:
         made = TopicConfig(
-            key=r.compact_string(),
-            value=r.compact_string(),
+            r.compact_string(),
+            r.compact_string(),
         )
         r.skip_tags()
         return made
@@ -47,12 +47,7 @@ class TopicInfo(Message):
     )
 
     def __init__(
-        self,
-        *,
-        name: str = "",
-        partitions: int = 0,
-        replication_factor: int = 0,
-        topic_configs: list[TopicConfig] = EMPTY,
+        self, name: str = "", partitions: int = 0, replication_factor: int = 0, topic_configs: list[TopicConfig] = EMPTY
     ) -> None:
         self.name: str = name
         self.partitions: int = partitions
@@ -62,10 +57,10 @@ class TopicInfo(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> TopicInfo:
         made = TopicInfo(
-            name=r.compact_string(),
-            partitions=r.i32(),
-            replication_factor=r.i16(),
-            topic_configs=[TopicConfig.decode(r, version) for _ in range(r.compact_array(3))],
+            r.compact_string(),
+            r.i32(),
+            r.i16(),
+            [TopicConfig.decode(r, version) for _ in range(r.compact_array(3))],
         )
         r.skip_tags()
         return made
@@ -91,7 +86,6 @@ class CopartitionGroup(Message):
 
     def __init__(
         self,
-        *,
         source_topics: list[int] = EMPTY,
         source_topic_regex: list[int] = EMPTY,
         repartition_source_topics: list[int] = EMPTY,
@@ -105,9 +99,9 @@ class CopartitionGroup(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> CopartitionGroup:
         made = CopartitionGroup(
-            source_topics=[r.i16() for _ in range(r.compact_array(2))],
-            source_topic_regex=[r.i16() for _ in range(r.compact_array(2))],
-            repartition_source_topics=[r.i16() for _ in range(r.compact_array(2))],
+            [r.i16() for _ in range(r.compact_array(2))],
+            [r.i16() for _ in range(r.compact_array(2))],
+            [r.i16() for _ in range(r.compact_array(2))],
         )
         r.skip_tags()
         return made
@@ -140,7 +134,6 @@ class Subtopology(Message):
 
     def __init__(
         self,
-        *,
         subtopology_id: str = "",
         source_topics: list[str] = EMPTY,
         source_topic_regex: list[str] = EMPTY,
@@ -162,13 +155,13 @@ class Subtopology(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> Subtopology:
         made = Subtopology(
-            subtopology_id=r.compact_string(),
-            source_topics=[r.compact_string() for _ in range(r.compact_array(1))],
-            source_topic_regex=[r.compact_string() for _ in range(r.compact_array(1))],
-            state_changelog_topics=[TopicInfo.decode(r, version) for _ in range(r.compact_array(9))],
-            repartition_sink_topics=[r.compact_string() for _ in range(r.compact_array(1))],
-            repartition_source_topics=[TopicInfo.decode(r, version) for _ in range(r.compact_array(9))],
-            copartition_groups=[CopartitionGroup.decode(r, version) for _ in range(r.compact_array(4))],
+            r.compact_string(),
+            [r.compact_string() for _ in range(r.compact_array(1))],
+            [r.compact_string() for _ in range(r.compact_array(1))],
+            [TopicInfo.decode(r, version) for _ in range(r.compact_array(9))],
+            [r.compact_string() for _ in range(r.compact_array(1))],
+            [TopicInfo.decode(r, version) for _ in range(r.compact_array(9))],
+            [CopartitionGroup.decode(r, version) for _ in range(r.compact_array(4))],
         )
         r.skip_tags()
         return made
@@ -209,7 +202,7 @@ class StreamsGroupTopologyValue(Message):
         "subtopologies",
     )
 
-    def __init__(self, *, epoch: int = 0, subtopologies: list[Subtopology] = EMPTY) -> None:
+    def __init__(self, epoch: int = 0, subtopologies: list[Subtopology] = EMPTY) -> None:
         self.epoch: int = epoch
         self.subtopologies: list[Subtopology] = [] if subtopologies is EMPTY else subtopologies
 
@@ -218,8 +211,8 @@ class StreamsGroupTopologyValue(Message):
         if version != 0:
             bad_version("StreamsGroupTopologyValue", version)
         made = StreamsGroupTopologyValue(
-            epoch=r.i32(),
-            subtopologies=[Subtopology.decode(r, version) for _ in range(r.compact_array(8))],
+            r.i32(),
+            [Subtopology.decode(r, version) for _ in range(r.compact_array(8))],
         )
         r.skip_tags()
         return made

@@ -23,7 +23,7 @@ class TopicRecord(Message):
         "topic_id",
     )
 
-    def __init__(self, *, name: str = "", topic_id: bytes = ZERO_UUID) -> None:
+    def __init__(self, name: str = "", topic_id: bytes = ZERO_UUID) -> None:
         self.name: str = name
         self.topic_id: bytes = topic_id
 
@@ -32,8 +32,8 @@ class TopicRecord(Message):
         if version != 0:
             bad_version("TopicRecord", version)
         made = TopicRecord(
-            name=r.compact_string(),
-            topic_id=r.uuid(),
+            r.compact_string(),
+            r.uuid(),
         )
         r.skip_tags()
         return made

@@ -18,7 +18,7 @@ class TransactionLogKey(Message):
     STABLE_MAX: ClassVar[int] = 0
     FIELDS: ClassVar[tuple[str, ...]] = ("transactional_id",)
 
-    def __init__(self, *, transactional_id: str = "") -> None:
+    def __init__(self, transactional_id: str = "") -> None:
         self.transactional_id: str = transactional_id
 
     @staticmethod
@@ -26,7 +26,7 @@ class TransactionLogKey(Message):
         if version != 0:
             bad_version("TransactionLogKey", version)
         return TransactionLogKey(
-            transactional_id=r.string(),
+            r.string(),
         )
 
     def encode(self, w: Writer, version: int) -> None:

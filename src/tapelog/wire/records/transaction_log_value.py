@@ -17,15 +17,15 @@ class PartitionsSchema(Message):
         "partition_ids",
     )
 
-    def __init__(self, *, topic: str = "", partition_ids: list[int] = EMPTY) -> None:
+    def __init__(self, topic: str = "", partition_ids: list[int] = EMPTY) -> None:
         self.topic: str = topic
         self.partition_ids: list[int] = [] if partition_ids is EMPTY else partition_ids
 
     @staticmethod
     def decode(r: Reader, version: int) -> PartitionsSchema:
         made = PartitionsSchema(
-            topic=r.compact_string() if version >= 1 else r.string(),
-            partition_ids=r.i32_items(r.compact_array(4)) if version >= 1 else r.i32_items(r.array(4)),
+            r.compact_string() if version >= 1 else r.string(),
+            r.i32_items(r.compact_array(4)) if version >= 1 else r.i32_items(r.array(4)),
         )
         if version >= 1:
             r.skip_tags()
@@ -68,18 +68,17 @@ class TransactionLogValue(Message):
 
     def __init__(
         self,
-        *,
         producer_id: int = 0,
-        previous_producer_id: int = -1,
-        next_producer_id: int = -1,
         producer_epoch: int = 0,
-        next_producer_epoch: int = -1,
         transaction_timeout_ms: int = 0,
         transaction_status: int = 0,
         transaction_partitions: list[PartitionsSchema] | None = EMPTY,
         transaction_last_update_timestamp_ms: int = 0,
         transaction_start_timestamp_ms: int = 0,
+        previous_producer_id: int = -1,
+        next_producer_id: int = -1,
         client_transaction_version: int = 0,
+        next_producer_epoch: int = -1,
     ) -> None:
         self.producer_id: int = producer_id
         self.previous_producer_id: int = previous_producer_id
@@ -100,11 +99,11 @@ class TransactionLogValue(Message):
         if version < 0 or version > 1:
             bad_version("TransactionLogValue", version)
         made = TransactionLogValue(
-            producer_id=r.i64(),
-            producer_epoch=r.i16(),
-            transaction_timeout_ms=r.i32(),
-            transaction_status=r.i8(),
-            transaction_partitions=(
+            r.i64(),
+            r.i16(),
+            r.i32(),
+            r.i8(),
+            (
                 None
                 if (n := r.compact_nullable_array(3)) < 0
                 else [PartitionsSchema.decode(r, version) for _ in range(n)]
@@ -113,8 +112,8 @@ class TransactionLogValue(Message):
             else None
             if (n := r.nullable_array(3)) < 0
             else [PartitionsSchema.decode(r, version) for _ in range(n)],
-            transaction_last_update_timestamp_ms=r.i64(),
-            transaction_start_timestamp_ms=r.i64(),
+            r.i64(),
+            r.i64(),
         )
         if version >= 1:
             for _ in range(r.uvarint()):

@@ -22,7 +22,7 @@ class UnfenceBrokerRecord(Message):
         "epoch",
     )
 
-    def __init__(self, *, id: int = 0, epoch: int = 0) -> None:
+    def __init__(self, id: int = 0, epoch: int = 0) -> None:
         self.id: int = id
         self.epoch: int = epoch
 
@@ -31,8 +31,8 @@ class UnfenceBrokerRecord(Message):
         if version != 0:
             bad_version("UnfenceBrokerRecord", version)
         made = UnfenceBrokerRecord(
-            id=r.i32(),
-            epoch=r.i64(),
+            r.i32(),
+            r.i64(),
         )
         r.skip_tags()
         return made

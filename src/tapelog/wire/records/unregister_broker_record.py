@@ -22,7 +22,7 @@ class UnregisterBrokerRecord(Message):
         "broker_epoch",
     )
 
-    def __init__(self, *, broker_id: int = 0, broker_epoch: int = 0) -> None:
+    def __init__(self, broker_id: int = 0, broker_epoch: int = 0) -> None:
         self.broker_id: int = broker_id
         self.broker_epoch: int = broker_epoch
 
@@ -31,8 +31,8 @@ class UnregisterBrokerRecord(Message):
         if version != 0:
             bad_version("UnregisterBrokerRecord", version)
         made = UnregisterBrokerRecord(
-            broker_id=r.i32(),
-            broker_epoch=r.i64(),
+            r.i32(),
+            r.i64(),
         )
         r.skip_tags()
         return made

@@ -28,7 +28,6 @@ class UserScramCredentialRecord(Message):
 
     def __init__(
         self,
-        *,
         name: str = "",
         mechanism: int = 0,
         salt: bytes = b"",
@@ -48,12 +47,12 @@ class UserScramCredentialRecord(Message):
         if version != 0:
             bad_version("UserScramCredentialRecord", version)
         made = UserScramCredentialRecord(
-            name=r.compact_string(),
-            mechanism=r.i8(),
-            salt=r.compact_bytestring(),
-            stored_key=r.compact_bytestring(),
-            server_key=r.compact_bytestring(),
-            iterations=r.i32(),
+            r.compact_string(),
+            r.i8(),
+            r.compact_bytestring(),
+            r.compact_bytestring(),
+            r.compact_bytestring(),
+            r.i32(),
         )
         r.skip_tags()
         return made

@@ -19,7 +19,7 @@ class Endpoint(Message):
         "port",
     )
 
-    def __init__(self, *, name: str = "", host: str = "", port: int = 0) -> None:
+    def __init__(self, name: str = "", host: str = "", port: int = 0) -> None:
         self.name: str = name
         self.host: str = host
         self.port: int = port
@@ -27,9 +27,9 @@ class Endpoint(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> Endpoint:
         made = Endpoint(
-            name=r.compact_string(),
-            host=r.compact_string(),
-            port=r.u16(),
+            r.compact_string(),
+            r.compact_string(),
+            r.u16(),
         )
         r.skip_tags()
         return made
@@ -49,15 +49,15 @@ class KRaftVersionFeature(Message):
         "max_supported_version",
     )
 
-    def __init__(self, *, min_supported_version: int = 0, max_supported_version: int = 0) -> None:
+    def __init__(self, min_supported_version: int = 0, max_supported_version: int = 0) -> None:
         self.min_supported_version: int = min_supported_version
         self.max_supported_version: int = max_supported_version
 
     @staticmethod
     def decode(r: Reader, version: int) -> KRaftVersionFeature:
         made = KRaftVersionFeature(
-            min_supported_version=r.i16(),
-            max_supported_version=r.i16(),
+            r.i16(),
+            r.i16(),
         )
         r.skip_tags()
         return made
@@ -80,7 +80,6 @@ class Voter(Message):
 
     def __init__(
         self,
-        *,
         voter_id: int = 0,
         voter_directory_id: bytes = ZERO_UUID,
         endpoints: list[Endpoint] = EMPTY,
@@ -96,10 +95,10 @@ class Voter(Message):
     @staticmethod
     def decode(r: Reader, version: int) -> Voter:
         made = Voter(
-            voter_id=r.i32(),
-            voter_directory_id=r.uuid(),
-            endpoints=[Endpoint.decode(r, version) for _ in range(r.compact_array(5))],
-            kraft_version_feature=KRaftVersionFeature.decode(r, version),
+            r.i32(),
+            r.uuid(),
+            [Endpoint.decode(r, version) for _ in range(r.compact_array(5))],
+            KRaftVersionFeature.decode(r, version),
         )
         r.skip_tags()
         return made
@@ -126,7 +125,7 @@ class VotersRecord(Message):
         "voters",
     )
 
-    def __init__(self, *, version: int = 0, voters: list[Voter] = EMPTY) -> None:
+    def __init__(self, version: int = 0, voters: list[Voter] = EMPTY) -> None:
         self.version: int = version
         self.voters: list[Voter] = [] if voters is EMPTY else voters
 
@@ -135,8 +134,8 @@ class VotersRecord(Message):
         if version != 0:
             bad_version("VotersRecord", version)
         made = VotersRecord(
-            version=r.i16(),
-            voters=[Voter.decode(r, version) for _ in range(r.compact_array(27))],
+            r.i16(),
+            [Voter.decode(r, version) for _ in range(r.compact_array(27))],
         )
         r.skip_tags()
         return made

@@ -19,7 +19,7 @@ class ZkMigrationStateRecord(Message):
     FLEXIBLE_FROM: ClassVar[int] = 0
     FIELDS: ClassVar[tuple[str, ...]] = ("zk_migration_state",)
 
-    def __init__(self, *, zk_migration_state: int = 0) -> None:
+    def __init__(self, zk_migration_state: int = 0) -> None:
         self.zk_migration_state: int = zk_migration_state
 
     @staticmethod
@@ -27,7 +27,7 @@ class ZkMigrationStateRecord(Message):
         if version != 0:
             bad_version("ZkMigrationStateRecord", version)
         made = ZkMigrationStateRecord(
-            zk_migration_state=r.i8(),
+            r.i8(),
         )
         r.skip_tags()
         return made
