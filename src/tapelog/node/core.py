@@ -209,13 +209,15 @@ class NodeCore(NodeApi):
     def next_producer_id(self, done: Callable[[int | KafkaError], None]) -> None:
         self.metadata.next_producer_id(done)
 
-    def start_offsets_moved(self, done: Callable[[], None]) -> None:
+    def start_offsets_moved(self, done: Callable[[KafkaError | None], None]) -> None:
         try:
             self.directory.write_start_offsets()
         except DiskError as error:
-            self.storage_broke(error)
+            if not isinstance(error, DiskFullError):
+                self.storage_broke(error)
+            done(KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)))
             return
-        done()
+        done(None)
 
     @property
     def log_dir(self) -> str:

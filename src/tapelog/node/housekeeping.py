@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from tapelog.base.ports import DiskError
+from tapelog.base.ports import DiskError, DiskFullError
 
 if TYPE_CHECKING:
     from tapelog.node.core import NodeCore
@@ -43,6 +43,8 @@ class Housekeeping:
             return
         node = self.node
         now_ms = node.clock.monotonic_ms()
+        if node.partitions.missing:
+            node.partitions.retry_missing()
         directory = node.directory
         if now_ms - self._checkpointed_ms >= CHECKPOINT_MS or directory.checkpoint_due():
             self._checkpointed_ms = now_ms
@@ -52,7 +54,11 @@ class Housekeeping:
         node.timers.after(WATCH_MS, self._watch_checkpoint)
 
     def _checkpointed(self, error: Exception | None) -> None:
-        if error is not None:
+        if isinstance(error, DiskFullError):
+            self.node.dispatcher.complain(
+                f"no room for a checkpoint: {error}. The next start will read more of the logs"
+            )
+        elif error is not None:
             self.node.storage_broke(error if isinstance(error, DiskError) else DiskError(str(error)))
 
     def _retention(self) -> None:
@@ -91,6 +97,8 @@ class Housekeeping:
             for _ in range(min(PARTITIONS_PER_STEP, len(keys))):
                 try:
                     work(keys.pop())
+                except DiskFullError as error:
+                    self.node.dispatcher.complain(f"the disk is full: {error}")
                 except DiskError as error:
                     self.node.storage_broke(error)
                     return

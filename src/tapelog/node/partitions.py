@@ -10,6 +10,7 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from tapelog.base.ports import DiskFullError
 from tapelog.log.config import LogConfig
 from tapelog.log.log import Log
 from tapelog.log.manager import LogDirectory, NewLog
@@ -34,6 +35,8 @@ class Partitions:
     def __init__(self, node: NodeCore, directory: LogDirectory) -> None:
         self.node = node
         self.directory = directory
+        self.missing: list[TopicImage] = []
+        """Topics whose logs could not be created for want of space; tried again until there is some."""
 
     def open_metadata(self) -> Partition:
         """The log of the cluster's metadata, always there."""
@@ -73,7 +76,7 @@ class Partitions:
             if (name, index) not in existing
         )
         for topic_image in image.topics.values():
-            self._lead(topic_image, configs[topic_image.name])
+            self._lead(topic_image)
 
     def create(self, topics: list[TopicImage]) -> None:
         """Topics that are new or have new partitions."""
@@ -88,9 +91,19 @@ class Partitions:
                 for index in self._held(topic)
                 if (topic.name, index) not in directory.logs
             ]
-        directory.create_many(new)
+        try:
+            directory.create_many(new)
+        except DiskFullError as error:
+            node.dispatcher.complain(f"no room for the logs of new partitions: {error}. Free some space")
+            self.missing += topics
         for topic in topics:
-            self._lead(topic, configs[topic.name])
+            self._lead(topic)
+
+    def retry_missing(self) -> None:
+        """Create what a full disk kept from being created, if the topics still exist."""
+        missing, self.missing = self.missing, []
+        known = [self.node.image.topics_by_id.get(topic.id) for topic in missing]
+        self.create([topic for topic in known if topic is not None])
 
     def remove(self, topics: list[TopicImage]) -> None:
         """Topics that were deleted: everybody who waits is told, the files go."""
@@ -134,21 +147,21 @@ class Partitions:
     def _held(self, topic: TopicImage) -> list[int]:
         return [index for index, part in enumerate(topic.partitions) if self.node.node_id in part.replicas]
 
-    def _lead(self, topic: TopicImage, config: LogConfig) -> None:
+    def _lead(self, topic: TopicImage) -> None:
         node = self.node
         state = node.topics.get(topic.name)
         if state is None or state.topic_id != topic.id:
             state = TopicState(topic.name, topic.id, [])
-        for index in range(len(state.partitions), len(topic.partitions)):
-            part = topic.partitions[index]
-            opened: Log | None = self.directory.logs.get((topic.name, index))
-            if opened is None or part.leader != node.node_id:
+        for index, part in enumerate(topic.partitions):
+            if index == len(state.partitions):
                 state.partitions.append(None)
+            opened: Log | None = self.directory.logs.get((topic.name, index))
+            if state.partitions[index] is not None or opened is None or part.leader != node.node_id:
                 continue
             partition = Partition(node.hub, opened, topic.name, topic.id, index, part.leader_epoch)
             partition.use_config()
             partition.watched = topic.name in WATCHED
-            state.partitions.append(partition)
+            state.partitions[index] = partition
         node.topics[topic.name] = state
         node.topics_by_id[topic.id] = state
 

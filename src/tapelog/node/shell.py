@@ -13,11 +13,10 @@ from typing import Final
 from tapelog.node.core import NodeCore
 from tapelog.node.reactor import Reactor
 from tapelog.node.transport import Acceptor, Transport
-from tapelog.server.connection import Connection
 
 ROUNDS_MAX: Final = 1000
 IDLE_CHECK_MS: Final = 10_000
-PARTIAL_BYTES_MAX: Final = 1 << 30
+HELD_BYTES_MAX: Final = 1 << 29
 """Half-received requests may hold this much memory together; beyond it the largest one's connection is closed."""
 
 
@@ -47,6 +46,8 @@ class Shell:
                     transport = self.transports.get(connection.number)
                     if transport is not None:
                         transport.flush()
+            if dispatcher.held_bytes > HELD_BYTES_MAX:
+                self._relieve()
             if dispatcher.closed_connections:
                 self._drop_closed()
             if not dispatcher.resumable:
@@ -99,17 +100,16 @@ class Shell:
         core = self.core
         idle_ms = core.setting_int("connections.max.idle.ms")
         now_ms = core.clock.monotonic_ms()
-        held, largest = 0, None
         for transport in list(self.transports.values()):
-            connection = transport.connection
-            held += connection.partial_bytes
-            if largest is None or connection.partial_bytes > largest.partial_bytes:
-                largest = connection
-            if 0 < idle_ms < now_ms - transport.active_ms and not connection.calls:
-                connection.close("")
-        self._relieve(held, largest)
-        self.reactor.timers.after(IDLE_CHECK_MS if held < PARTIAL_BYTES_MAX // 2 else 100, self._check_connections)
+            if 0 < idle_ms < now_ms - transport.active_ms and not transport.connection.calls:
+                transport.connection.close("")
+        self.reactor.timers.after(IDLE_CHECK_MS, self._check_connections)
 
-    def _relieve(self, held: int, largest: Connection | None) -> None:
-        if held > PARTIAL_BYTES_MAX and largest is not None:
-            largest.close(f"half-received requests hold {held} bytes; this one was the largest")
+    def _relieve(self) -> None:
+        """Too much memory is held by half-received requests: the largest ones have to go."""
+        by_size = sorted(self.transports.values(), key=lambda transport: -transport.connection.partial_bytes)
+        for transport in by_size:
+            held = self.core.dispatcher.held_bytes
+            if held <= HELD_BYTES_MAX:
+                return
+            transport.connection.close(f"half-received requests hold {held} bytes; this one was the largest")

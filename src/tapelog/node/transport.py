@@ -6,6 +6,8 @@ is not in the page cache is read ahead by a thread first, so that the loop never
 
 from __future__ import annotations
 
+import errno
+import logging
 import os
 import socket
 from collections.abc import Callable
@@ -17,12 +19,15 @@ from tapelog.node.reactor import READ, WRITE, Pollable, Reactor
 from tapelog.server.connection import Connection
 from tapelog.wire.primitives import Region
 
+log = logging.getLogger("tapelog.node")
+
 RECEIVE_BYTES: Final = 1 << 16
 RECEIVE_BYTES_MAX: Final = 1 << 20
 SENDFILE_FROM: Final = 1 << 15
 SEND_BYTES: Final = 1 << 18
 PROBE_STRIDE: Final = 1 << 17
 ACCEPTS_PER_WAKE_UP: Final = 64
+ACCEPT_PAUSE_MS: Final = 100
 MSG_MORE: Final = getattr(socket, "MSG_MORE", 0)
 NOWAIT: Final = getattr(os, "RWF_NOWAIT", 0)
 
@@ -233,11 +238,23 @@ class Acceptor(Pollable):
                 sock, address = self.listener.accept()
             except BlockingIOError:
                 return
-            except OSError:
+            except OSError as error:
+                self._pause(error)
                 return
             sock.setblocking(False)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self.accepted(sock, str(address[0]))
+
+    def _pause(self, error: OSError) -> None:
+        """Out of descriptors, most likely: look again in a while instead of spinning."""
+        if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS):
+            log.warning("cannot accept a connection: %s. Raise the limit of open files (ulimit -n)", error)
+            self.reactor.poller.change(self.listener.fileno(), 0)
+            self.reactor.timers.after(ACCEPT_PAUSE_MS, self._resume)
+
+    def _resume(self) -> None:
+        if self.listener.fileno() >= 0:
+            self.reactor.poller.change(self.listener.fileno(), READ)
 
     def close(self) -> None:
         """Stop accepting."""

@@ -50,7 +50,7 @@ class Partition:
         self._queued = False
         self._unflushed = False
         self._parked: deque[Parked] = deque()
-        self._waiters: list[FetchWaiter] = []
+        self._waiters: dict[FetchWaiter, None] = {}
         self.bytes_in = 0
         self.bytes_out = 0
         self.batches_in = 0
@@ -75,12 +75,11 @@ class Partition:
 
     def add_fetch(self, waiter: FetchWaiter) -> None:
         """Tell the waiter when the high watermark moves."""
-        self._waiters.append(waiter)
+        self._waiters[waiter] = None
 
     def remove_fetch(self, waiter: FetchWaiter) -> None:
         """Forget the waiter; harmless if it is not waiting here."""
-        if waiter in self._waiters:
-            self._waiters.remove(waiter)
+        self._waiters.pop(waiter, None)
 
     def write(self) -> None:
         """Hand what was appended to the file system. Raises DiskError after failing everybody who waits for it."""

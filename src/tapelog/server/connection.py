@@ -57,12 +57,12 @@ class Connection:
         """Take received bytes and start every request that may start now."""
         if self.partial_bytes:
             self.partial.append(data)
-            self.partial_bytes += len(data)
+            self._hold(self.partial_bytes + len(data))
             if self.partial_bytes < self.wanted or self.blocked:
                 return
             data = b"".join(self.partial)
             self.partial = []
-            self.partial_bytes = 0
+            self._hold(0)
         self._parse(data)
 
     def resume(self) -> None:
@@ -74,7 +74,7 @@ class Connection:
         if self.partial_bytes:
             data = b"".join(self.partial)
             self.partial = []
-            self.partial_bytes = 0
+            self._hold(0)
             self._parse(data)
 
     def answered(self) -> None:
@@ -107,8 +107,13 @@ class Connection:
         self.outgoing.clear()
         self.outgoing_bytes = 0
         self.partial.clear()
-        self.partial_bytes = 0
+        self._hold(0)
         self.dispatcher.connection_closed(self)
+
+    def _hold(self, size: int) -> None:
+        """Account for what half-received requests keep in memory, here and over all connections."""
+        self.dispatcher.held_bytes += size - self.partial_bytes
+        self.partial_bytes = size
 
     def _may_go_on(self) -> bool:
         return not self.calls and self.outgoing_bytes <= OUTGOING_BYTES_MAX
@@ -142,4 +147,4 @@ class Connection:
             pos = end
         if pos < size:
             self.partial = [data[pos:] if pos else data]
-            self.partial_bytes = size - pos
+            self._hold(size - pos)

@@ -34,6 +34,8 @@ class Dispatcher:
         self.dirty_connections: list[Connection] = []
         self.resumable: list[Connection] = []
         self.closed_connections: list[Connection] = []
+        self.held_bytes = 0
+        """What half-received requests of all connections keep in memory."""
         self._routes: list[Route | None] = ROUTES
         self._log_second = 0
         self._log_lines = 0

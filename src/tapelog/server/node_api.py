@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from tapelog.base.config import BrokerSettings
 from tapelog.base.ports import Clock
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
+INTERNAL_TOPICS: Final = ("__consumer_offsets", "__transaction_state", "__share_group_state")
+
 
 class TopicState:
     """A topic as the hot path needs it: its partitions by index (None where this node does not lead one)."""
@@ -29,6 +31,7 @@ class TopicState:
         self.name = name
         self.topic_id = topic_id
         self.partitions = partitions
+        self.internal = name in INTERNAL_TOPICS
 
 
 class NodeApi:
@@ -96,8 +99,8 @@ class NodeApi:
         """A producer id that was never given out before."""
         raise NotImplementedError
 
-    def start_offsets_moved(self, done: Callable[[], None]) -> None:
-        """Make moved start offsets durable, then call done."""
+    def start_offsets_moved(self, done: Callable[[KafkaError | None], None]) -> None:
+        """Make moved start offsets durable, then call done; with an error if they could not be."""
         raise NotImplementedError
 
     @property

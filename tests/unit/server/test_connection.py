@@ -22,6 +22,7 @@ class Recorder:
         self.started: list[tuple[int, bytes]] = []
         self.calls: list[Call] = []
         self.closed: list[str] = []
+        self.held_bytes = 0
 
     def dispatch(self, connection: Connection, buf: bytes, start: int, end: int) -> None:
         api_key = struct.unpack_from(">h", buf, start)[0]

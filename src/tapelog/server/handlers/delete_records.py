@@ -31,7 +31,15 @@ def handle(node: NodeApi, call: Call, request: DeleteRecordsRequest) -> None:
                 part.low_watermark = _delete(node, topic.name, wanted.partition_index, wanted.offset)
             except KafkaError as error:
                 part.error_code = int(error.code)
-    node.start_offsets_moved(lambda: call.reply(response))
+
+    def written(error: KafkaError | None) -> None:
+        if error is not None:
+            for topic in response.topics:
+                for part in topic.partitions:
+                    part.error_code = part.error_code or int(error.code)
+        call.reply(response)
+
+    node.start_offsets_moved(written)
 
 
 def _delete(node: NodeApi, topic: str, index: int, offset: int) -> int:

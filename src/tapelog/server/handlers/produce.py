@@ -27,6 +27,7 @@ _NONE: Final = 0
 _UNKNOWN_TOPIC: Final = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 _UNKNOWN_ID: Final = int(ErrorCode.UNKNOWN_TOPIC_ID)
 _INVALID_ACKS: Final = int(ErrorCode.INVALID_REQUIRED_ACKS)
+_INVALID_TOPIC: Final = int(ErrorCode.INVALID_TOPIC_EXCEPTION)
 _INVALID_RECORD: Final = int(ErrorCode.INVALID_RECORD)
 _CORRUPT: Final = int(ErrorCode.CORRUPT_MESSAGE)
 _NOT_ENOUGH: Final = int(ErrorCode.NOT_ENOUGH_REPLICAS)
@@ -109,6 +110,10 @@ def _append(
         return False
     if state is None:
         part.error_code = _UNKNOWN_ID if version >= 13 else _UNKNOWN_TOPIC
+        return False
+    if state.internal:
+        part.error_code = _INVALID_TOPIC
+        part.error_message = f"{state.name} is internal: only the coordinators write to it"
         return False
     index = data.index
     partition = state.partitions[index] if 0 <= index < len(state.partitions) else None
