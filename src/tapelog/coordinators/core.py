@@ -122,7 +122,7 @@ class Runtime(Generic[M]):
         done: Callable[[R], None],
         failed: Callable[[ErrorCode], None],
     ) -> None:
-        """Run operation on the partition's machine; done when its records are committed, or failed: one of them, once."""
+        """Run operation on the partition's machine. Calls done when its records are committed, or failed; once."""
         try:
             shard = self._serving(partition)
         except KafkaError as error:

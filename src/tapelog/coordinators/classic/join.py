@@ -26,7 +26,7 @@ from tapelog.coordinators.classic.rebalance import (
     prepare,
     prepare_or_go_on,
 )
-from tapelog.coordinators.classic.registry import ClassicGroups, empty_image, image_of
+from tapelog.coordinators.classic.registry import ClassicGroups, empty_image, image_of, session_deadline
 from tapelog.coordinators.outcome import Outcome, Reply, nothing
 from tapelog.coordinators.records import group_metadata
 from tapelog.wire.errors import ErrorCode, KafkaError
@@ -69,8 +69,9 @@ def join(
         group = ClassicGroup(request.group_id, EMPTY, groups.wall_ms())
     if not _has_room(groups, group, request.member_id):
         group.remove(request.member_id)
+        groups.context.deadlines.cancel(session_deadline(group.group_id, request.member_id))
         reply.answer(JoinGroupResponse(error_code=ErrorCode.GROUP_MAX_SIZE_REACHED))
-        return nothing()
+        return go_on(groups, group)
     if not group.supports(request.protocol_type, attempt.protocols):
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     outcome = _join_again(groups, group, attempt) if request.member_id else _join_first(groups, group, attempt)

@@ -31,7 +31,8 @@ def leave(groups: ClassicGroups, request: LeaveGroupRequest) -> Outcome[LeaveGro
     outcome = nothing()
     if any(result.error_code == ErrorCode.NONE for result in results):
         outcome = prepare(groups, group) if group.is_in(STABLE, COMPLETING_REBALANCE) else go_on(groups, group)
-        groups.settle(group)
+        if not outcome.records:
+            groups.settle(group)
     return Outcome(
         outcome.records,
         LeaveGroupResponse(members=results),

@@ -19,6 +19,7 @@ from tapelog.coordinators.classic.group import (
 from tapelog.coordinators.classic.member import ClassicMember
 from tapelog.coordinators.classic.registry import (
     ClassicGroups,
+    empty_deadline,
     group_from_image,
     image_of,
     join_deadline,
@@ -34,6 +35,7 @@ from tapelog.wire.messages.sync_group_response import SyncGroupResponse
 NEW_MEMBER_TIMEOUT_MS: Final = 5 * 60 * 1000
 """A member that never had an answer cannot send heartbeats; this is how long its first JoinGroup may take."""
 
+EMPTY_RETRY_MS: Final = 5000
 
 # -- sessions
 
@@ -171,8 +173,7 @@ def complete_join(groups: ClassicGroups, group: ClassicGroup) -> Outcome[None]:
     group.new_member_added = False
     group.next_generation(groups.wall_ms())
     if not group.members:
-        record = group_metadata(group_id, image_of(group, {}))
-        return Outcome([record], None, committed=lambda: groups.settle(group))
+        return _write_empty(groups, group)
     for member in group.members.values():
         group.answer_join(member, join_response(group, member.member_id))
         extend_session(groups, group, member)
@@ -183,6 +184,25 @@ def complete_join(groups: ClassicGroups, group: ClassicGroup) -> Outcome[None]:
         sync_deadline(group_id), group.rebalance_timeout_ms, lambda: _expire_syncs(groups, group_id, generation)
     )
     return nothing()
+
+
+def _write_empty(groups: ClassicGroups, group: ClassicGroup) -> Outcome[None]:
+    """Write down that the last member has gone; again later if that fails, or a new coordinator would wait for them."""
+    generation = group.generation
+
+    def still_empty() -> bool:
+        return groups.active.get(group.group_id) is group and group.state == EMPTY and group.generation == generation
+
+    def failed(_: ErrorCode) -> None:
+        if still_empty():
+            groups.context.set_deadline(
+                empty_deadline(group.group_id),
+                EMPTY_RETRY_MS,
+                lambda: _write_empty(groups, group) if still_empty() else nothing(),
+            )
+
+    record = group_metadata(group.group_id, image_of(group, {}))
+    return Outcome([record], None, committed=lambda: groups.settle(group), failed=failed)
 
 
 def join_response(group: ClassicGroup, member_id: str) -> JoinGroupResponse:

@@ -73,6 +73,7 @@ class ClassicGroups:
         deadlines = self.context.deadlines
         deadlines.cancel(join_deadline(group_id))
         deadlines.cancel(sync_deadline(group_id))
+        deadlines.cancel(empty_deadline(group_id))
         for member_id in [*group.members, *group.pending_joins]:
             deadlines.cancel(session_deadline(group_id, member_id))
         group.transition(DEAD, self.wall_ms())
@@ -81,9 +82,12 @@ class ClassicGroups:
             answer_sync(member, SyncGroupResponse(error_code=error))
 
     def settle(self, group: ClassicGroup) -> None:
-        """A group without members, present or expected, needs no more than its record."""
-        if group.state == EMPTY and not group.pending_joins and self.active.get(group.group_id) is group:
-            del self.active[group.group_id]
+        """A group without members, present or expected, needs no more than its record, once that is committed."""
+        group_id = group.group_id
+        idle = group.state == EMPTY and not group.pending_joins and self.active.get(group_id) is group
+        image = self.state.metadata.committed(group_id)
+        if idle and image is self.state.metadata.get(group_id) and (image is None or not image.members):
+            del self.active[group_id]
 
     def drop_undone(self, error: ErrorCode) -> None:
         """After an undo: drop the groups whose creation was taken back."""
@@ -92,9 +96,12 @@ class ClassicGroups:
 
     def invariants(self) -> None:
         """What must hold between any two operations."""
+        assert all(group_id in self.active for group_id, image in self.state.metadata.items() if image.members)
         for group_id, group in self.active.items():
             assert self.state.exists(group_id), f"group {group_id} is active without a record"
             group.invariants()
+            image = self.state.metadata.get(group_id)
+            assert image is None or image.generation <= group.generation, "generations only grow"
             deadlines = self.context.deadlines
             assert group.state != PREPARING_REBALANCE or join_deadline(group_id) in deadlines
             for member in group.members.values():
@@ -114,6 +121,11 @@ def join_deadline(group_id: str) -> str:
 def sync_deadline(group_id: str) -> str:
     """The deadline by which all members must have asked for their assignment."""
     return f"sync/{group_id}"
+
+
+def empty_deadline(group_id: str) -> str:
+    """When to try again to write down that the group is empty."""
+    return f"empty/{group_id}"
 
 
 def group_from_image(group_id: str, image: GroupMetadataValue) -> ClassicGroup:
