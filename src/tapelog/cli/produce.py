@@ -16,7 +16,7 @@ import typer
 from confluent_kafka import KafkaError, KafkaException, Message
 from rich.text import Text
 
-from tapelog.cli.connect import Connection
+from tapelog.cli.connect import Connection, missing_topic
 from tapelog.cli.options import DEFAULT_BOOTSTRAP, Bootstrap, Json, Properties, Timeout, Topic
 from tapelog.cli.output import EXIT_NOT_FOUND, EXIT_USAGE, CliError, emit, remark
 from tapelog.cli.units import parse_moment_ms, parse_pair
@@ -233,7 +233,16 @@ def produce(
     }
     emit(json, document, lambda: [Text(line) for line in _told(document)])
     if delivered.first_error is not None:
-        raise connection.explained(delivered.first_error, topic=topic)
+        raise _why(connection, delivered.first_error, topic)
+
+
+def _why(connection: Connection, error: KafkaError, topic: str) -> CliError:
+    """A record that timed out because its topic is not there (and is not created by use) should say so."""
+    if error.code() == KafkaError._MSG_TIMED_OUT:
+        known = connection.metadata().topics
+        if topic not in known:
+            return missing_topic(topic, known)
+    return connection.explained(error, topic=topic)
 
 
 def _told(document: dict[str, Any]) -> list[str]:

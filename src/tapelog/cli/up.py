@@ -151,6 +151,7 @@ def run_node(directory: str, *, as_json: bool = False) -> int:
 
 def _run(config: NodeConfig, directory: str, as_json: bool) -> int:
     """Run the node until it is told to stop."""
+    from tapelog.base.ports import DiskError
     from tapelog.cli import node_files
     from tapelog.log.manager import WrongDirectoryError
     from tapelog.node.main import DirectoryInUseError, run
@@ -177,6 +178,8 @@ def _run(config: NodeConfig, directory: str, as_json: bool) -> int:
         raise UpError(str(error), "stop the other process, or give another directory with --data") from None
     except WrongDirectoryError as error:
         raise UpError(str(error), "the files belong to another node: put them back, or give another --data") from None
+    except DiskError as error:
+        raise UpError(f"{directory}: {error}", "check the disk and its free space, then start again") from None
     node_files.remove_pid(directory)
     if afterwards is not None:
         afterwards()
@@ -184,18 +187,23 @@ def _run(config: NodeConfig, directory: str, as_json: bool) -> int:
 
 
 def _after_listen_failure(config: NodeConfig, directory: str, error: OSError, *, last: bool) -> None:
-    """Someone took an address after we had looked: another controller port will do, another listener will not."""
+    """Someone took an address after we had looked: another controller port will do, another listener will not.
+
+    Any other failure of the system is told (no permission, no space) or, if it makes no sense to a user, raised.
+    """
     from tapelog.cli import node_files
 
-    if error.errno not in (errno.EADDRINUSE, errno.EADDRNOTAVAIL, errno.EACCES):
-        raise UpError(f"the node stopped: {error}", "its log on stderr tells more") from None
     for listener in config.listeners:
         found = node_files.listen_error(listener.host, listener.port) if listener.port else None
-        if found is not None or last or config.controller_listener is None:
-            raise _cannot_listen(listener.host, listener.port, found or error)
-    assert config.controller_listener is not None
-    config.controller_listener.port = node_files.free_port()
-    node_files.save(config, directory)
+        if found is not None:
+            raise _cannot_listen(listener.host, listener.port, found)
+    if error.errno == errno.EADDRINUSE and not last and config.controller_listener is not None:
+        config.controller_listener.port = node_files.free_port()
+        node_files.save(config, directory)
+    elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT):
+        raise UpError(f"{directory}: {error}", "check its owner, permissions and free space, or give another --data")
+    else:
+        raise error
 
 
 def parse_address(text: str) -> tuple[str, int]:
