@@ -12,6 +12,7 @@ import subprocess
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import TypeGuard
 
 ROOT = Path(__file__).resolve().parents[2]
 GENERATED = re.compile(r"\A.*(?:Written by|Generated:?(?: by)?) codegen", re.DOTALL)
@@ -156,3 +157,44 @@ def unpinned(root: Path) -> list[str]:
             ):
                 complaints.append(f"{path.name}: {line.split()[0]} is not pinned with a hash")
     return complaints
+
+
+def native_integers(root: Path, modules: list[str]) -> list[str]:
+    """Reads of fixed-width integers in compiled modules whose result meets other integers as it is.
+
+    mypyc gives `read_i32_be(…)` the type i32, and `x < read_i32_be(…)` or `x + read_i32_be(…)` then squeezes x into 32 bits:
+    right when interpreted, an error or a wrapped number when compiled. `int(read_i32_be(…))`, an annotated
+    `name: int = read_i32_be(…)`, returning it, passing it on, or comparing it with a small constant are safe.
+    """
+    complaints = []
+    for module in modules:
+        name = f"src/tapelog/{module}"
+        tree = ast.parse((root / name).read_text(encoding="utf-8"))
+        plain = {ast.unparse(n.target) for n in ast.walk(tree) if isinstance(n, ast.AnnAssign)}
+        for parent in ast.walk(tree):
+            if not _is_safe(parent, plain):
+                reads = [child for child in ast.iter_child_nodes(parent) if _is_read(child)]
+                complaints += [f"{name}:{read.lineno}: {ast.unparse(parent)[:90]}" for read in reads]
+    return complaints
+
+
+def _is_safe(parent: ast.AST, plain: set[str]) -> bool:
+    """Does this node give a read inside it a wide type, or meet it only with what fits?"""
+    if isinstance(parent, ast.Assign):
+        return all(ast.unparse(target) in plain for target in parent.targets)
+    if isinstance(parent, ast.Compare):
+        return all(_is_small(side) or _is_read(side) for side in [parent.left, *parent.comparators])
+    if isinstance(parent, ast.BinOp):
+        return isinstance(parent.op, ast.BitAnd) and (_is_small(parent.left) or _is_small(parent.right))
+    return isinstance(parent, ast.Call | ast.AnnAssign | ast.Return | ast.Tuple | ast.List)
+
+
+def _is_read(node: ast.AST) -> TypeGuard[ast.Call]:
+    function = getattr(node, "func", None)
+    return isinstance(node, ast.Call) and bool(re.fullmatch(r"read_[iu](8|16|32|64)_be", getattr(function, "id", "")))
+
+
+def _is_small(node: ast.AST) -> bool:
+    if isinstance(node, ast.UnaryOp):
+        return _is_small(node.operand)
+    return isinstance(node, ast.Constant) or (isinstance(node, ast.Name) and node.id.isupper())

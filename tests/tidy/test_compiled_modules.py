@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tomllib
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import pytest
 
 from tapelog import _compiled
-from tests.tidy.rules import ROOT
+from tests.tidy.rules import ROOT, native_integers
 
+MODULES = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["tapelog"]["compiled"]
 SUFFIX = EXTENSION_SUFFIXES[0]
 
 
@@ -71,3 +73,30 @@ def test_the_interpreted_way_can_be_asked_for(house: Path) -> None:
 def test_the_compiled_way_can_be_insisted_on(house: Path) -> None:
     (house / "tapelog" / "wire" / "hot.py").write_text("ANSWER = 43\n")
     assert "TAPELOG_HOT=compiled, but compiled modules: stale" in load(house, "compiled").stderr
+
+
+def test_compiled_modules_exist() -> None:
+    assert not [module for module in MODULES if not (ROOT / "src" / "tapelog" / module).is_file()]
+
+
+def test_fixed_width_integers_never_squeeze_others() -> None:
+    assert not native_integers(ROOT, MODULES)
+
+
+def test_a_squeezed_integer_is_noticed(tmp_path: Path) -> None:
+    source = tmp_path / "src" / "tapelog" / "hot.py"
+    source.parent.mkdir(parents=True)
+    safe = [
+        "x: int = read_i32_be(b, 0)",
+        "x = int(read_i32_be(b, 0))",
+        "f(read_i32_be(b, 0))",
+        "read_i64_be(b, 0) >= 0",
+    ]
+    unsafe = [
+        "base + read_i32_be(b, 0)",
+        "12 + read_i32_be(b, 0)",
+        "n = read_i16_be(b, 0)",
+        "read_i32_be(b, 0) != size",
+    ]
+    source.write_text("\n".join(safe + unsafe))
+    assert [line.rpartition(": ")[2] for line in native_integers(tmp_path, ["hot.py"])] == unsafe

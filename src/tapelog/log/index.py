@@ -118,7 +118,7 @@ class OffsetIndex:
     def entry(self, number: int) -> tuple[int, int]:
         """A stored entry as (offset, position)."""
         data = self.stored.read(number, 1)
-        return self.base_offset + read_i32_be(data, 0), int(read_i32_be(data, 4))
+        return self.base_offset + int(read_i32_be(data, 0)), int(read_i32_be(data, 4))
 
     def persist(self) -> None:
         """Write what is only in memory."""
@@ -151,7 +151,7 @@ class OffsetIndex:
         low, high = 0, self.stored.count
         while high - low > BLOCK:
             middle = (low + high) // 2
-            if read_i32_be(self.stored.read(middle, 1), column) <= target:
+            if int(read_i32_be(self.stored.read(middle, 1), column)) <= target:
                 low = middle + 1
             else:
                 high = middle
@@ -160,7 +160,7 @@ class OffsetIndex:
         block, first = self.stored.read(low, high - low), low
         while low < high:
             middle = (low + high) // 2
-            if read_i32_be(block, (middle - first) * OFFSET_ENTRY + column) <= target:
+            if int(read_i32_be(block, (middle - first) * OFFSET_ENTRY + column)) <= target:
                 low = middle + 1
             else:
                 high = middle
@@ -208,7 +208,7 @@ class TimeIndex:
         low, high = 0, self.stored.count
         while low < high:
             middle = (low + high) // 2
-            if read_i64_be(self.stored.read(middle, 1), 0) <= timestamp:
+            if int(read_i64_be(self.stored.read(middle, 1), 0)) <= timestamp:
                 low = middle + 1
             else:
                 high = middle
@@ -217,7 +217,7 @@ class TimeIndex:
     def stored_entry(self, number: int) -> tuple[int, int]:
         """A stored entry as (timestamp, offset)."""
         data = self.stored.read(number, 1)
-        return int(read_i64_be(data, 0)), self.base_offset + read_i32_be(data, 8)
+        return int(read_i64_be(data, 0)), self.base_offset + int(read_i32_be(data, 8))
 
     def persist(self) -> None:
         """Write what is only in memory."""

@@ -131,14 +131,14 @@ class Scan:
     def _has_timestamp(self, timestamp: int, offset: int) -> bool:
         """Whether the batch that ends with offset has that greatest timestamp."""
         head = self._batch_with(offset)
-        return head is not None and read_i64_be(head, 35) == timestamp and _is_batch_ending(head, offset)
+        return head is not None and int(read_i64_be(head, 35)) == timestamp and _is_batch_ending(head, offset)
 
     def _has_marker(self, aborted: AbortedTransaction) -> bool:
         """Whether the last offset of this transaction is a marker of its producer."""
         head = self._batch_with(aborted.last_offset)
         if head is None or not read_i16_be(head, 21) & CONTROL:
             return False
-        return read_i64_be(head, 43) == aborted.producer_id and _is_batch_ending(head, aborted.last_offset)
+        return int(read_i64_be(head, 43)) == aborted.producer_id and _is_batch_ending(head, aborted.last_offset)
 
     def _batch_with(self, offset: int) -> bytes | None:
         """The header of the batch that holds offset."""
@@ -173,7 +173,7 @@ class Scan:
             base: int = read_i64_be(chunk, at)
             if base >= stop:
                 break
-            length: int = 12 + read_i32_be(chunk, at + 8)
+            length: int = 12 + int(read_i32_be(chunk, at + 8))
             delta: int = read_i32_be(chunk, at + 23)
             end = position + length
             if length < HEADER_SIZE or end > size or chunk[at + MAGIC_AT] != MAGIC or base < expected or delta < 0:

@@ -185,7 +185,7 @@ class Segment:
             if timestamp > self.max_timestamp:
                 self.max_timestamp = timestamp
                 self.max_timestamp_offset = int(read_i64_be(head, 0)) + int(read_i32_be(head, 23))
-            at += 12 + read_i32_be(head, 8)
+            at += 12 + int(read_i32_be(head, 8))
 
     def paths(self) -> list[str]:
         """The files it consists of (the indexes may not exist)."""
@@ -223,9 +223,9 @@ def find_batch(file: File, position: int, size: int, offset: int) -> int:
             if len(chunk) < HEADER:
                 return size
         base: int = read_i64_be(chunk, at)
-        if base + read_i32_be(chunk, at + 23) >= offset:
+        if base + int(read_i32_be(chunk, at + 23)) >= offset:
             return position
-        position += 12 + read_i32_be(chunk, at + 8)
+        position += 12 + int(read_i32_be(chunk, at + 8))
     return size
 
 

@@ -76,7 +76,7 @@ def check_header(
     client: bool,
 ) -> None:
     """Refuse a header that breaks a rule; called when something about it is unusual."""
-    count = read_i32_be(buf, start + rb.RECORD_COUNT_AT)
+    count: int = read_i32_be(buf, start + rb.RECORD_COUNT_AT)
     if delta < 0 or count <= 0 or count != delta + 1:
         raise _invalid(f"{count} records do not fit a last offset delta of {delta}")
     if attributes & rb.COMPRESSION_MASK > CODEC_MAX:
@@ -101,7 +101,7 @@ def check_header(
 
 def _check_client_header(buf: bytes, start: int, attributes: int) -> None:
     if read_i64_be(buf, start) != 0:
-        raise _invalid(f"A producer's base offset should be 0, not {read_i64_be(buf, start)}")
+        raise _invalid(f"A producer's base offset should be 0, not {int(read_i64_be(buf, start))}")
     if attributes & rb.CONTROL:
         raise _invalid("Clients are not allowed to write control records")
     if attributes & rb.DELETE_HORIZON:
@@ -174,7 +174,7 @@ def parse_marker(buf: bytes, start: int, end: int) -> tuple[bool, int] | None:
             key, value = record.key, record.value
             if key is None or value is None or len(key) < 4 or len(value) < 6:
                 return None
-            kind = read_i16_be(key, 2)
+            kind: int = read_i16_be(key, 2)
             if kind not in (ABORT, COMMIT):
                 return None
             return kind == ABORT, int(read_i32_be(value, 2))

@@ -122,7 +122,7 @@ class Connection:
         pos, size = 0, len(data)
         self.wanted = 4
         while size - pos >= 4:
-            length = read_i32_be(data, pos)
+            length: int = read_i32_be(data, pos)
             if length < 8 or length > self.request_bytes_max:
                 self.close(
                     f"a frame of {length} bytes (8 to socket.request.max.bytes={self.request_bytes_max} are allowed)"

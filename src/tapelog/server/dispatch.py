@@ -42,9 +42,9 @@ class Dispatcher:
 
     def dispatch(self, connection: Connection, buf: bytes, start: int, end: int) -> None:
         """Start the request in buf[start:end]. Every failure is handled here."""
-        api_key = read_i16_be(buf, start)
-        version = read_i16_be(buf, start + 2)
-        correlation_id = read_i32_be(buf, start + 4)
+        api_key: int = read_i16_be(buf, start)
+        version: int = read_i16_be(buf, start + 2)
+        correlation_id: int = read_i32_be(buf, start + 4)
         route = self._routes[api_key] if 0 <= api_key < len(self._routes) else None
         if route is None:
             connection.close(f"unknown API key {api_key}")
