@@ -162,9 +162,9 @@ def unpinned(root: Path) -> list[str]:
 def native_integers(root: Path, modules: list[str]) -> list[str]:
     """Reads of fixed-width integers in compiled modules whose result meets other integers as it is.
 
-    mypyc gives `read_i32_be(…)` the type i32, and `x < read_i32_be(…)` or `x + read_i32_be(…)` then squeezes x into 32 bits:
-    right when interpreted, an error or a wrapped number when compiled. `int(read_i32_be(…))`, an annotated
-    `name: int = read_i32_be(…)`, returning it, passing it on, or comparing it with a small constant are safe.
+    mypyc gives `read_i32_be(…)` the type i32, and `x < read_i32_be(…)` or `x + read_i32_be(…)` then squeezes x into 32
+    bits: right when interpreted, an error or a wrapped number when compiled. Safe are `int(read_i32_be(…))`, an
+    annotated `name: int = read_i32_be(…)`, returning it, passing it on, or comparing it with a small constant.
     """
     complaints = []
     for module in modules:
