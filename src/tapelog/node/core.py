@@ -92,6 +92,8 @@ class NodeCore(NodeApi):
         self.metadata.register(
             endpoints, controller, self.directory.directory_id, self.config.settings.get("broker.rack")
         )
+        if not self.directory.clean:
+            self.metadata.lead_anew()
         self.settle()
 
     def connect(self, peer_host: str, listener: str) -> Connection:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tapelog.base.ports import DiskError
 from tapelog.log.log import COORDINATOR
-from tapelog.metadata.brokers import BrokerRegistration
+from tapelog.metadata.brokers import BrokerRegistration, new_leader_epochs
 from tapelog.metadata.config_layers import Layers
 from tapelog.metadata.controller import Controller
 from tapelog.metadata.delta import ImageDelta
@@ -93,6 +93,7 @@ class NodeMetadata:
             cluster_id=node.config.cluster_id,
             clock=node.clock,
             publish=self._publish,
+            snapshot_bytes_max=self.settings.whole("metadata.log.max.record.bytes.between.snapshots"),
         )
         epoch = self.log.load()
         self._take(self.log.image)
@@ -115,6 +116,11 @@ class NodeMetadata:
         self.propose(
             lambda image: self.controller.register_controller(image, node.node_id, incarnation, [controller]), _ignore
         )
+
+    def lead_anew(self) -> None:
+        """After an unclean stop: a new leader epoch for every partition, so that records that page-cache topics may
+        have lost are told apart from new ones with the same offsets."""
+        self.propose(lambda image: new_leader_epochs(image, self.node.node_id), _ignore)
 
     def propose(self, operation: Callable[[MetadataImage], Outcome[R]], done: Callable[[R | KafkaError], None]) -> None:
         """Commit a change; done gets the response, or a KafkaError."""

@@ -156,7 +156,10 @@ class Partitions:
             if index == len(state.partitions):
                 state.partitions.append(None)
             opened: Log | None = self.directory.logs.get((topic.name, index))
-            if state.partitions[index] is not None or opened is None or part.leader != node.node_id:
+            led = state.partitions[index]
+            if led is not None:
+                led.leader_epoch = part.leader_epoch
+            if led is not None or opened is None or part.leader != node.node_id:
                 continue
             partition = Partition(node.hub, opened, topic.name, topic.id, index, part.leader_epoch)
             partition.use_config()

@@ -138,7 +138,7 @@ class SystemFile:
     def sync(self) -> None:
         try:
             _sync_data(self._fd)
-        except OSError as error:
+        except (OSError, ValueError) as error:  # the latter for a closed file
             raise DiskError(f"cannot sync {self.path}: {error}") from error
 
     def fileno(self) -> int:
