@@ -109,8 +109,8 @@ class Log(StoredLog):
         """Open the log in directory, or create it there.
 
         With clean=False everything from recovery_point on is checked and a torn tail is cut off; the rest of that
-        tail is made durable before this returns (sync=False: by the caller's sync_all). A created log's names are
-        durable after the caller's sync_all or its first flush.
+        tail is made durable before this returns (sync=False: by the caller's sync_all). A created log's directory is
+        durable after the caller's sync_all.
         """
         loaded = recovery.load(disk, directory, config, recovery_point, start_offset, clean, topic_id, sync)
         return Log(disk, directory, topic, partition, config, clock, loaded)
@@ -126,7 +126,7 @@ class Log(StoredLog):
             return self._append_replicated(buf, start, end)
         config = self.config
         size = end - start
-        if size < HEADER_SIZE or read_i32_be(buf, start + LENGTH_AT) != size - LOG_OVERHEAD:
+        if size < HEADER_SIZE or int(read_i32_be(buf, start + LENGTH_AT)) != size - LOG_OVERHEAD:
             raise validation.wrong_size(buf, start, end)
         if buf[start + MAGIC_AT] != MAGIC:
             raise validation.wrong_magic(buf[start + MAGIC_AT])
@@ -144,7 +144,7 @@ class Log(StoredLog):
         now_ms = self.clock.wall_ms()
         if (
             delta < 0
-            or read_i32_be(buf, start + RECORD_COUNT_AT) != delta + 1
+            or int(read_i32_be(buf, start + RECORD_COUNT_AT)) != delta + 1
             or attributes & ODD
             or attributes & COMPRESSION_MASK > CODEC_MAX
             or read_i64_be(buf, start) != 0

@@ -128,6 +128,8 @@ class LogDirectory:
             created.append(log)
         if created:
             self.disk.sync_all()
+            for log in created:
+                log.names_unflushed = False
         self._lower_recovery_points()
         return created
 

@@ -69,6 +69,10 @@ def load(
         txn = names.offset_name(base, names.TXN_INDEX) in present
         loaded.segments.add(Segment(disk, directory, base, disk.file_size(path), txn))
     snapshots = snapshot_offsets(listing)
+    if clean:
+        for segment in loaded.segments.items[:-1]:
+            if names.offset_name(segment.base_offset, names.TIME_INDEX) not in present:
+                Scan(segment, loaded.producers, None).complete_indexes(config.index_interval_bytes)
     if not (clean and _load_clean(disk, directory, loaded, snapshots)):
         _recover(disk, directory, config, loaded, snapshots, recovery_point, sync)
     loaded.start_offset = max(start_offset, bases[0])
