@@ -52,9 +52,7 @@ def committed(connection: Connection, group: str) -> dict[Place, int]:
     return dict(sorted(found.items()))
 
 
-def lags(
-    connection: Connection, offsets: Mapping[Place, int], more: Iterable[Place] = (), *, ages: bool = True
-) -> list[PartitionLag]:
+def lags(connection: Connection, offsets: Mapping[Place, int], more: Iterable[Place] = ()) -> list[PartitionLag]:
     """Lag of every committed partition, and of `more` that are assigned but never were committed."""
     known = connection.metadata().topics
     places = sorted(
@@ -62,8 +60,6 @@ def lags(
     )
     bounds = connection.bounds(places)
     found = [PartitionLag(*place, offsets.get(place), *bounds[place]) for place in places]
-    if not ages:
-        return found
     behind = {(lag.topic, lag.partition): lag.next_offset for lag in found if lag.records > 0}
     stamps = timestamps(connection, behind)
     now_ms = round(time.time() * 1000)

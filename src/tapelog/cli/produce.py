@@ -77,7 +77,7 @@ class Acks(StrEnum):
 
 
 def from_json(text: str, defaults: Outgoing) -> Outgoing:
-    """A record from a JSON object with value, key, headers, partition, timestamp: what `tape consume --json` prints."""
+    """A record from a JSON object with value, key, headers, timestamp_ms: what `tape consume --json` prints."""
     try:
         entry = json_module.loads(text)
     except ValueError as error:
@@ -94,7 +94,7 @@ def from_json(text: str, defaults: Outgoing) -> Outgoing:
         value=_encoded(entry["value"]),
         key=_encoded(entry["key"]) if "key" in entry else defaults.key,
         headers=tuple((name, _encoded(value)) for name, value in pairs) or defaults.headers,
-        partition=defaults.partition if defaults.partition >= 0 else int(entry.get("to_partition", -1)),
+        partition=defaults.partition,
         timestamp_ms=int(entry.get("timestamp_ms", defaults.timestamp_ms)),
     )
 
