@@ -25,9 +25,7 @@ def use(bootstrap: str) -> None:
         assert producer.flush(30) == 0
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "billing", "auto.offset.reset": "earliest"})
     consumer.subscribe(["orders"])
-    read = 0
-    while read < 50 * len(CODECS):
-        read += len(consumer.consume(100, 20))
+    assert len(consumer.consume(50 * len(CODECS), 30)) == 50 * len(CODECS)
     consumer.commit(asynchronous=False)
     consumer.close()
 
