@@ -26,10 +26,13 @@ def describe_topic_partitions(node: NodeApi, call: Call, request: DescribeTopicP
 
 
 def describe_quorum(node: NodeApi, call: Call, request: DescribeQuorumRequest) -> None:
-    """Versions 0 to 2."""
+    """Versions 0 to 2; the voters' addresses since 2."""
     committed, end = node.metadata_offsets()
     now_ms = node.clock.wall_ms()
-    call.reply(describe_state.describe_quorum_response(node.image, request, committed, end, now_ms))
+    response = describe_state.describe_quorum_response(node.image, request, committed, end, now_ms)
+    if call.version < 2:
+        response.nodes = []
+    call.reply(response)
 
 
 def describe_acls(node: NodeApi, call: Call, request: DescribeAclsRequest) -> None:
