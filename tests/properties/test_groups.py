@@ -100,7 +100,8 @@ class GroupHistories(RuleBasedStateMachine):
         runtime.write = watched
 
     def ask(self, member: Member, api: str, request: Any, version: int, done: Callable[[Any], None]) -> None:
-        life, boots, answered = member.life, self.boots, []
+        life, boots = member.life, self.boots
+        answered: list[Any] = []
         self.unanswered += 1
 
         def give(response: Any) -> None:

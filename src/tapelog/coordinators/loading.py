@@ -25,8 +25,7 @@ class Loading:
         self._shard = shard
         self._bytes_max = bytes_max
         self._on_loaded = on_loaded
-        self._offset = shard.log.start_offset(shard.partition)
-        shard.on_high_watermark(shard.log.high_watermark(shard.partition))
+        self._offset = -1
 
     def step(self) -> None:
         """Replay one piece; reaching the end makes the shard active, otherwise the next wake-up goes on."""
@@ -34,6 +33,10 @@ class Loading:
         if shard.closed:
             return
         try:
+            if self._offset < 0:
+                self._offset = shard.log.start_offset(shard.partition)
+            # First of all, so that the bulk of the log is replayed without being kept for an undo.
+            shard.on_high_watermark(shard.log.high_watermark(shard.partition))
             at_end = self._replay_piece()
         except (KafkaError, WireError, ValueError):
             log.exception("coordinator partition %d cannot be loaded; it stays unavailable", shard.partition)
@@ -42,7 +45,6 @@ class Loading:
             shard.timers.after(0, self.step)
             return
         shard.next_offset = self._offset
-        shard.on_high_watermark(shard.log.high_watermark(shard.partition))
         self._on_loaded()
 
     def _replay_piece(self) -> bool:

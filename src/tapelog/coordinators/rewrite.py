@@ -56,10 +56,10 @@ class Rewrite:
         if self._next_key < len(self._keys):
             self._step()
             return
-        self._shard.log.advance_start(self._shard.partition, self._begin_offset)
+        self.finished = True
         self._shard.appended_bytes -= self._begin_bytes
         self.live_bytes = self._shard.appended_bytes
-        self.finished = True
+        self._shard.log.advance_start(self._shard.partition, self._begin_offset)
 
     def _on_failed(self, _: ErrorCode) -> None:
         """The log was taken back or lost; the next flush considers anew."""

@@ -182,7 +182,6 @@ class Shard(Generic[M]):
         self.appended_bytes += len(batch)
         self._batch = []
         self._batch_bytes = 0
-        self.on_high_watermark(self.log.high_watermark(self.partition))
         return ErrorCode.NONE
 
     def take_back(self, offset: int, code: ErrorCode) -> None:

@@ -51,6 +51,7 @@ class BenchLog:
         self.held = False
         self.refusal: ErrorCode | None = None
         self.appends = 0
+        self.news: list[int] = []
 
     def start_offset(self, partition: int) -> int:
         return self.starts.get(partition, 0)
@@ -73,6 +74,7 @@ class BenchLog:
         self.appends += 1
         if not self.held:
             self.committed[partition] = base + len(records)
+            self.news.append(partition)
         return base + len(records)
 
     def read(self, partition: int, offset: int, max_bytes: int) -> bytes:
@@ -132,10 +134,19 @@ class Bench:
     def settle(self) -> None:
         """End of a wake-up, and of those that follow from it at the same instant."""
         for _ in range(100):
-            self.coordinator.runtime.flush()
+            self.flush()
             if not self.timers.run_due():
                 break
-        self.coordinator.runtime.flush()
+        self.flush()
+
+    def flush(self) -> None:
+        """What the node core does at the end of a wake-up, until nothing follows from it."""
+        runtime = self.coordinator.runtime
+        runtime.flush()
+        while self.log.news:
+            partition = self.log.news.pop(0)
+            runtime.on_high_watermark(partition, self.log.high_watermark(partition))
+            runtime.flush()
 
     def advance(self, milliseconds: int) -> None:
         """Let time pass, timer by timer."""

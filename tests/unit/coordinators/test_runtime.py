@@ -82,6 +82,13 @@ class Desk:
 
         self.runtime.write(0, operation, done, self.answers.append)
 
+    def flush(self) -> None:
+        self.runtime.flush()
+        while self.log.news:
+            self.log.news.pop()
+            self.runtime.on_high_watermark(0, self.log.high_watermark(0))
+            self.runtime.flush()
+
     @property
     def machine(self) -> Counters:
         machine = self.runtime.machine(0)
@@ -99,7 +106,7 @@ def test_writes_of_one_wake_up_become_one_batch_and_see_each_other() -> None:
     for _ in range(3):
         desk.add("a")
     assert desk.answers == []
-    desk.runtime.flush()
+    desk.flush()
     assert desk.answers == [1, 2, 3]
     assert desk.log.appends == 1
 
@@ -108,9 +115,9 @@ def test_an_answer_waits_for_the_high_watermark() -> None:
     desk = Desk()
     desk.log.held = True
     desk.add("a")
-    desk.runtime.flush()
+    desk.flush()
     desk.add("a")
-    desk.runtime.flush()
+    desk.flush()
     assert desk.answers == []
     desk.runtime.on_high_watermark(0, 1)
     assert desk.answers == [1]
@@ -125,7 +132,7 @@ def test_an_answer_without_records_waits_for_what_it_saw() -> None:
     assert desk.answers == [0]
     desk.add("a")
     desk.add()
-    desk.runtime.flush()
+    desk.flush()
     assert desk.answers == [0]
     desk.commit()
     assert desk.answers == [0, 1, 0]
@@ -134,18 +141,18 @@ def test_an_answer_without_records_waits_for_what_it_saw() -> None:
 def test_a_failed_append_undoes_the_whole_batch_and_nothing_else() -> None:
     desk = Desk()
     desk.add("a")
-    desk.runtime.flush()
+    desk.flush()
     desk.log.refusal = ErrorCode.NOT_ENOUGH_REPLICAS
     desk.add("a")
     desk.add("b")
     desk.add()
-    desk.runtime.flush()
+    desk.flush()
     assert desk.answers == [1] + [ErrorCode.COORDINATOR_NOT_AVAILABLE] * 3
     assert desk.machine.counts.get("a") == 1
     assert desk.machine.counts.get("b") is None
     desk.log.refusal = None
     desk.add("a")
-    desk.runtime.flush()
+    desk.flush()
     assert desk.answers[-1] == 2
 
 
@@ -153,17 +160,17 @@ def test_appends_taken_back_later_are_undone_too() -> None:
     desk = Desk()
     desk.log.held = True
     desk.add("a")
-    desk.runtime.flush()
+    desk.flush()
     desk.runtime.on_high_watermark(0, 1)
     desk.add("a")
-    desk.runtime.flush()
+    desk.flush()
     desk.add("a")
     desk.log.truncate(0, 1)
     desk.runtime.on_append_failed(0, 1, ErrorCode.KAFKA_STORAGE_ERROR)
     assert desk.answers == [1, ErrorCode.NOT_COORDINATOR, ErrorCode.NOT_COORDINATOR]
     assert desk.machine.counts.get("a") == 1
     assert desk.machine.events[-1] == "reverted to 1: NOT_COORDINATOR"
-    desk.runtime.flush()
+    desk.flush()
     assert desk.log.end_offset(0) == 1
 
 
@@ -179,7 +186,7 @@ def test_an_operation_that_raises_fails_alone() -> None:
     desk.add("a")
     desk.runtime.write(0, refuse, desk.answers.append, desk.answers.append)
     desk.runtime.write(0, break_down, desk.answers.append, desk.answers.append)
-    desk.runtime.flush()
+    desk.flush()
     assert desk.answers == [ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.UNKNOWN_SERVER_ERROR, 1]
 
 
@@ -189,19 +196,19 @@ def test_what_is_too_large_for_a_batch_is_refused_or_spread() -> None:
     assert desk.answers == [ErrorCode.UNKNOWN_SERVER_ERROR]
     assert desk.machine.counts.get("x" * 50) is None
     desk.add(*["x" * 50] * 4, atomic=False)
-    desk.runtime.flush()
+    desk.flush()
     assert desk.answers[-1] == 1
     assert desk.log.appends == 2
     desk.add("y" * 100)
     desk.add("z" * 100)
-    desk.runtime.flush()
+    desk.flush()
     assert desk.log.appends == 4
 
 
 def test_an_answer_may_lead_to_the_next_request() -> None:
     desk = Desk()
     desk.add("a", then=lambda: desk.add("a", then=lambda: desk.add("a")))
-    desk.runtime.flush()
+    desk.flush()
     assert desk.answers == [1, 2, 3]
     assert desk.log.appends == 3
 
@@ -214,7 +221,7 @@ def test_an_answer_that_fails_harms_nobody_else() -> None:
 
     desk.add("a", then=explode)
     desk.add("a")
-    desk.runtime.flush()
+    desk.flush()
     assert desk.answers == [1, 2]
 
 
@@ -222,7 +229,7 @@ def test_resigning_answers_everyone_and_forgets() -> None:
     desk = Desk()
     desk.log.held = True
     desk.add("a")
-    desk.runtime.flush()
+    desk.flush()
     desk.add("b")
     machine = desk.machine
     desk.runtime.on_resigned(0)
@@ -230,7 +237,7 @@ def test_resigning_answers_everyone_and_forgets() -> None:
     assert machine.events == ["loaded", "unloaded"]
     desk.add("a")
     assert desk.answers[-1] == ErrorCode.NOT_COORDINATOR
-    desk.runtime.flush()
+    desk.flush()
     assert desk.log.end_offset(0) == 1
     assert desk.timers.next_due_ms() is None
 
@@ -240,7 +247,7 @@ def test_a_shard_is_loaded_piece_by_piece() -> None:
     first = Desk(log)
     for name in ["a", "b", "a", "future", "a"]:
         first.add(name)
-        first.runtime.flush()
+        first.flush()
     desk = Desk(log, load_bytes_max=1)
     desk.add("a")
     assert desk.answers == [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS]
@@ -248,12 +255,12 @@ def test_a_shard_is_loaded_piece_by_piece() -> None:
     while desk.runtime.machine(0) is None:
         pieces += 1
         desk.timers.run_due()
-        desk.runtime.flush()
+        desk.flush()
     assert pieces == 4
     assert dict(desk.machine.counts.items()) == {"a": 3, "b": 1}
     assert desk.machine.events == ["loaded"]
     desk.add("a")
-    desk.runtime.flush()
+    desk.flush()
     assert desk.answers[-1] == 4
 
 
@@ -262,11 +269,11 @@ def test_a_resignation_stops_the_loading() -> None:
     first = Desk(log)
     for _ in range(3):
         first.add("a")
-        first.runtime.flush()
+        first.flush()
     desk = Desk(log, load_bytes_max=1)
     desk.runtime.on_resigned(0)
     while desk.timers.run_due():
-        desk.runtime.flush()
+        desk.flush()
     assert desk.runtime.partitions() == []
 
 
@@ -274,10 +281,10 @@ def test_a_loaded_shard_knows_what_is_committed() -> None:
     log = BenchLog()
     first = Desk(log)
     first.add("a")
-    first.runtime.flush()
+    first.flush()
     log.held = True
     first.add("a")
-    first.runtime.flush()
+    first.flush()
     desk = Desk(log)
     assert desk.machine.counts.get("a") == 2
     assert desk.machine.counts.committed("a") == 1
@@ -293,7 +300,7 @@ def test_a_log_that_starts_within_a_batch_is_replayed_from_there() -> None:
     first = Desk(log)
     for name in ["a", "a", "b"]:
         first.add(name)
-    first.runtime.flush()
+    first.flush()
     log.starts[0] = 1
     assert dict(Desk(log).machine.counts.items()) == {"a": 1, "b": 1}
 
@@ -302,10 +309,20 @@ def test_a_damaged_log_is_not_served() -> None:
     log = BenchLog()
     first = Desk(log)
     first.add("a")
-    first.runtime.flush()
+    first.flush()
     base, end, batch = log.batches[0][0]
     log.batches[0][0] = (base, end, batch[:-1])
     desk = Desk(log)
+    desk.add("a")
+    assert desk.answers == [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS]
+
+
+def test_a_log_that_cannot_be_read_is_not_served() -> None:
+    class Offline(BenchLog):
+        def start_offset(self, partition: int) -> int:
+            raise KafkaError(ErrorCode.NOT_COORDINATOR)
+
+    desk = Desk(Offline())
     desk.add("a")
     assert desk.answers == [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS]
 
@@ -314,14 +331,14 @@ def test_an_answer_does_not_wait_for_ever() -> None:
     desk = Desk(commit_timeout_ms=500)
     desk.log.held = True
     desk.add("a")
-    desk.runtime.flush()
+    desk.flush()
     desk.clock.now_ms += 300
     desk.timers.run_due()
     desk.add("a")
-    desk.runtime.flush()
+    desk.flush()
     desk.clock.now_ms += 200
     desk.timers.run_due()
-    desk.runtime.flush()
+    desk.flush()
     assert desk.answers == [ErrorCode.COORDINATOR_NOT_AVAILABLE]
     desk.commit()
     assert desk.answers == [ErrorCode.COORDINATOR_NOT_AVAILABLE, 2]
