@@ -64,9 +64,9 @@ class GroupState:
 
     def live_keys(self) -> list[object]:
         """A name for every live record."""
-        keys: list[object] = [*sorted(group_id for group_id, _ in self.metadata.items())]
-        for group_id in sorted(self.offsets.group_ids()):
-            keys.extend((group_id, where) for where, _ in self.offsets.of_group(group_id, committed_only=False))
+        keys: list[object] = [group_id for group_id, _ in self.metadata.items()]
+        for group_id in self.offsets.group_ids():
+            keys.extend((group_id, where) for where, _ in self.offsets.newest(group_id))
         return keys
 
     def live_record(self, key: object) -> CoordinatorRecord | None:

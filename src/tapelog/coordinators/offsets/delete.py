@@ -10,6 +10,7 @@ from collections.abc import Collection
 
 from tapelog.coordinators.classic.group import EMPTY, STABLE, ClassicGroup
 from tapelog.coordinators.classic.registry import ClassicGroups
+from tapelog.coordinators.offsets.store import TopicPartition
 from tapelog.coordinators.outcome import CoordinatorRecord, Outcome
 from tapelog.coordinators.records import group_tombstone, offset_tombstone
 from tapelog.wire.errors import ErrorCode, KafkaError
@@ -56,8 +57,7 @@ def of_topics(groups: ClassicGroups, names: Collection[str]) -> Outcome[None]:
     records = [
         offset_tombstone(group_id, *where)
         for group_id in sorted(groups.state.offsets.group_ids())
-        for where, _ in groups.state.offsets.of_group(group_id, False)
-        if where[0] in names
+        for where in sorted(where for where, _ in groups.state.offsets.newest(group_id) if where[0] in names)
     ]
     return Outcome(records, None, atomic=False)
 
@@ -68,10 +68,15 @@ def expired(groups: ClassicGroups) -> Outcome[None]:
     for group_id in groups.state.group_ids():
         group = groups.find(group_id)
         assert group is not None
-        offsets = groups.state.offsets.of_group(group_id, False)
-        gone = [where for where, value in offsets if _is_expired(groups, group, where[0], value)]
-        records.extend(offset_tombstone(group_id, *where) for where in gone)
-        if len(gone) == len(offsets) and group.state == EMPTY and not group.pending_joins:
+        gone: list[TopicPartition] = []
+        kept = 0
+        for where, value in groups.state.offsets.newest(group_id):
+            if _is_expired(groups, group, where[0], value):
+                gone.append(where)
+            else:
+                kept += 1
+        records.extend(offset_tombstone(group_id, *where) for where in sorted(gone))
+        if kept == 0 and group.state == EMPTY and not group.pending_joins:
             records.append(group_tombstone(group_id))
     return Outcome(records, None, atomic=False)
 
