@@ -44,7 +44,7 @@ CONFIG = {"retention.ms": "3600000", "segment.bytes": "16777216"}
 def run_demo(port: int, rate: int, data: Path | None, bootstrap: str | None, *, as_json: bool) -> None:
     """Run until told to stop; CliError if the broker does not start or ends by itself."""
     stop = threading.Event()
-    with _signals(stop), _cluster(bootstrap, port, data, as_json) as (address, broker):
+    with _signals() as asked, _cluster(bootstrap, port, data, as_json) as (address, broker):
         connection = Connection(address, timeout_s=ANSWER_S_MAX)
         _create_topic(connection)
         shop = Shop(connection, rate, stop)
@@ -55,9 +55,9 @@ def run_demo(port: int, rate: int, data: Path | None, bootstrap: str | None, *, 
             thread.start()
         try:
             if console().is_terminal and not as_json:
-                _live(address, watch, shop, readers, stop)
+                _live(address, watch, shop, readers, stop, asked)
             else:
-                _plain(address, watch, stop, as_json)
+                _plain(address, watch, stop, asked, as_json)
         finally:
             stop.set()
             deadline = time.monotonic() + (1 if watch.fatal else JOIN_S_MAX)
@@ -68,15 +68,19 @@ def run_demo(port: int, rate: int, data: Path | None, bootstrap: str | None, *, 
 
 
 @contextmanager
-def _signals(stop: threading.Event) -> Iterator[None]:
-    """SIGTERM and SIGINT end the demo in order."""
+def _signals() -> Iterator[list[int]]:
+    """SIGTERM and SIGINT end the demo in order: the list gets their numbers.
 
-    def end(number: int, frame: FrameType | None) -> None:
-        stop.set()
+    No Event here: a handler runs in the main thread, perhaps inside that Event's own wait, and would lock itself out.
+    """
+    asked: list[int] = []
 
-    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGINT)}
+    def note(number: int, frame: FrameType | None) -> None:
+        asked.append(number)
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
-        yield
+        yield asked
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -166,7 +170,9 @@ class Watch(threading.Thread):
             self._stop_event.set()
 
 
-def _live(address: str, watch: Watch, shop: Shop, readers: dict[str, Reader], stop: threading.Event) -> None:
+def _live(
+    address: str, watch: Watch, shop: Shop, readers: dict[str, Reader], stop: threading.Event, asked: list[int]
+) -> None:
     from rich.live import Live
 
     screen = console()
@@ -181,7 +187,7 @@ def _live(address: str, watch: Watch, shop: Shop, readers: dict[str, Reader], st
         return demo_view.live(title, watch.latest, stopped, shop.rate, watch.trouble, bars=bars)
 
     with Keys() as keys, Live(frame(), console=screen, auto_refresh=False, vertical_overflow="crop") as live:
-        while not stop.is_set():
+        while not stop.is_set() and not asked:
             for key in keys.read(FRAME_S):
                 _press(key, shop, readers, stop)
             watch.check_broker()
@@ -202,7 +208,7 @@ def _press(key: str, shop: Shop, readers: dict[str, Reader], stop: threading.Eve
             stop.set()
 
 
-def _plain(address: str, watch: Watch, stop: threading.Event, as_json: bool) -> None:
+def _plain(address: str, watch: Watch, stop: threading.Event, asked: list[int], as_json: bool) -> None:
     if as_json:
         print_json({"ready": address}, one_line=True)
     else:
@@ -211,7 +217,7 @@ def _plain(address: str, watch: Watch, stop: threading.Event, as_json: bool) -> 
             sys.stdout.write(f"# {what}\n{line}\n")
     sys.stdout.flush()
     said = time.monotonic()
-    while not stop.wait(FRAME_S):
+    while not stop.wait(FRAME_S) and not asked:
         watch.check_broker()
         if time.monotonic() - said < PLAIN_EVERY_S:
             continue
