@@ -1,7 +1,8 @@
 """How long one flush round takes: 1, 8, 50 and 1,000 dirty partitions, four ways of making them durable.
 
-Run `python bench/flush_round.py [--dir DIR] [--rounds N] [--bytes N]`; prints the table that
-docs/adr/0002-flush-and-acknowledgement.md quotes. Each round appends to every file, then syncs.
+Run `python bench/flush_round.py [--dir DIR] [--rounds N] [--bytes N] [--foreign MB]`; prints the table that
+docs/adr/0002-flush-and-acknowledgement.md quotes. Each round appends to every file, then syncs. With --foreign, that
+much is first written, unsynced, to a file that is not part of the round: someone else's on the same file system.
 """
 
 from __future__ import annotations
@@ -24,15 +25,23 @@ def syncfs(fd: int) -> None:
         raise OSError(ctypes.get_errno(), "syncfs")
 
 
-def measure(fds: list[int], payload: bytes, rounds: int, sync: Callable[[list[int]], None]) -> tuple[float, float]:
+def measure(
+    fds: list[int], payload: bytes, rounds: int, sync: Callable[[list[int]], None], foreign: int, foreign_mb: int
+) -> tuple[float, float]:
     """Median and worst milliseconds of a round's sync part."""
     times = []
     for _ in range(rounds):
+        for _ in range(foreign_mb):
+            os.write(foreign, bytes(1 << 20))
         for fd in fds:
             os.write(fd, payload)
         began = time.perf_counter()
         sync(fds)
         times.append((time.perf_counter() - began) * 1000)
+        if foreign_mb:
+            os.fsync(foreign)
+            os.ftruncate(foreign, 0)
+            os.lseek(foreign, 0, os.SEEK_SET)
     return statistics.median(times), max(times)
 
 
@@ -41,6 +50,7 @@ def main() -> None:
     parser.add_argument("--dir", default=None)
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--bytes", type=int, default=1000)
+    parser.add_argument("--foreign", type=int, default=0, metavar="MB")
     options = parser.parse_args()
     root = tempfile.mkdtemp(prefix="flush-round-", dir=options.dir)
     pool = ThreadPoolExecutor(8)
@@ -52,6 +62,7 @@ def main() -> None:
     ]
     pool4 = ThreadPoolExecutor(4)
     print(f"median / worst ms of {options.rounds} rounds, {options.bytes} bytes appended to each file per round")
+    foreign = os.open(os.path.join(root, "foreign"), os.O_CREAT | os.O_RDWR)
     print("| dirty files | " + " | ".join(name for name, _ in ways) + " |")
     print("|---" * (len(ways) + 1) + "|")
     try:
@@ -62,7 +73,7 @@ def main() -> None:
             syncfs(fds[0])
             cells = []
             for _, sync in ways:
-                median, worst = measure(fds, b"x" * options.bytes, options.rounds, sync)
+                median, worst = measure(fds, b"x" * options.bytes, options.rounds, sync, foreign, options.foreign)
                 cells.append(f"{median:.2f} / {worst:.1f}")
             print(f"| {count} | " + " | ".join(cells) + " |", flush=True)
             for fd in fds:

@@ -203,6 +203,31 @@ def test_syncfs_is_used_only_where_it_reports_errors(monkeypatch: pytest.MonkeyP
     assert not kernel("Darwin", "23.1.0")
 
 
+def test_a_syncfs_slowed_by_others_is_left_out_for_a_while(
+    disk: SystemDisk, tmp_path: Path, loop: Loop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+    monkeypatch.setattr(disk, "sync_all", lambda: calls.append("syncfs"))
+    monkeypatch.setattr(system, "_sync_data", lambda fd: calls.append("fdatasync"))
+    files = [disk.open(str(tmp_path / str(number)), create=True) for number in range(SYNCFS_FROM)]
+    results: list[DiskError | None] = []
+
+    def flush() -> None:
+        disk.start_flush(files, results.append)
+        loop.run_one()
+
+    flush()
+    assert calls == ["syncfs"]
+    monkeypatch.setattr(system, "SYNCFS_GRACE_MS", -1e9)
+    flush()
+    flush()
+    assert calls == ["syncfs", "syncfs"] + ["fdatasync"] * SYNCFS_FROM
+    for _ in range(system.ROUNDS_WITHOUT_SYNCFS):
+        flush()
+    assert calls[-1] == "syncfs"
+    assert results == [None] * len(results)
+
+
 def test_without_syncfs_everything_still_works(
     disk: SystemDisk, tmp_path: Path, loop: Loop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
