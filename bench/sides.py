@@ -114,7 +114,7 @@ class Tapelog(Side):
 
     def environment(self) -> dict[str, str]:
         hot = {"TAPELOG_HOT": "interpreted"} if self.interpreted else {}
-        return {"PYTHONPATH": str(REPOSITORY / "src"), **hot}
+        return {"PYTHONPATH": str(REPOSITORY / "src"), "PYTHONDONTWRITEBYTECODE": "", **hot}
 
     @staticmethod
     def compiled() -> bool:
