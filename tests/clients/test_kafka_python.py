@@ -128,14 +128,15 @@ class Member(threading.Thread):
 
     def run(self) -> None:
         consumer = KafkaConsumer(
-            self.topic,
             bootstrap_servers=self.bootstrap,
             session_timeout_ms=6000,
             heartbeat_interval_ms=200,
             auto_commit_interval_ms=200,
-            metadata_max_age_ms=500,  # it sometimes joins before it knows the topic, and only a refresh tells it
             **self.config,
         )
+        # It may join before it knows the topic, and then the leader among the members assigns nothing: with any broker.
+        until(lambda: consumer.partitions_for_topic(self.topic), "the topic is known")
+        consumer.subscribe([self.topic])
         while not self.stopping.is_set():
             for place, records in consumer.poll(50).items():
                 self.read.update((place.partition, record.offset) for record in records)
