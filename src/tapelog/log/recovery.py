@@ -81,6 +81,8 @@ def load(
     for offset in snapshots[:-1]:
         if offset not in bases and offset != loaded.checkpointed_end:
             disk.remove(_snapshot(directory, offset))
+    for segment in loaded.segments.items[:-1]:
+        segment.release()
     loaded.epochs.truncate_from_end(loaded.end_offset + 1)
     loaded.epochs.truncate_from_start(loaded.start_offset)
     return loaded

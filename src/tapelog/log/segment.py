@@ -92,6 +92,7 @@ class Segment:
         """The greatest timestamp; -1 if no record has one."""
         if self.max_timestamp == UNKNOWN:
             self.max_timestamp, self.max_timestamp_offset = self.time_index.last()
+            self.time_index.stored.file = None  # asked of every old segment by retention: do not keep them all open
         return self.max_timestamp
 
     def newest_timestamp_offset(self) -> int:
@@ -198,11 +199,20 @@ class Segment:
             if self.disk.exists(path):
                 self.disk.rename(path, path + names.DELETED)
                 renamed.append(path + names.DELETED)
-        # descriptors go with the last region or flush ticket that uses them
+        self.release()
+        return renamed
+
+    def has_open_files(self) -> bool:
+        """Whether it holds descriptors itself."""
+        files = (self._file, self.index.stored.file, self.time_index.stored.file)
+        return any(file is not None for file in files)
+
+    def release(self) -> None:
+        """Do without open files until they are needed again. Descriptors go with the last region or flush ticket that
+        uses them."""
         self.index.stored.file = None
         self.time_index.stored.file = None
         self._file = None
-        return renamed
 
     def close(self) -> None:
         """Give the descriptors back."""

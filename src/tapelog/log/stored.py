@@ -5,6 +5,8 @@ Base class of `log.Log`, which adds appends. The node core uses both through Log
 
 from __future__ import annotations
 
+from typing import Final
+
 from librt.strings import read_i64_be
 
 from tapelog.base.ports import Clock, Disk, File
@@ -18,15 +20,21 @@ from tapelog.log.snapshots import render_snapshot
 from tapelog.log.txn_index import AbortedTransaction
 from tapelog.wire.errors import ErrorCode, KafkaError
 
+# older segments of a log whose files stay open for the next read
+OPEN_SEGMENTS_MAX: Final = 3
+
 
 class FlushTicket:
     """Files to make durable, and up to which offset the log is durable once they are."""
 
-    def __init__(self, files: list[File], end: int, generation: int, directory: File | None) -> None:
+    def __init__(
+        self, files: list[File], end: int, generation: int, directory: File | None, rolled: list[Segment]
+    ) -> None:
         self.files = files
         self.end = end
         self.generation = generation
         self.directory = directory
+        self.rolled = rolled
 
 
 class StoredLog:
@@ -65,6 +73,7 @@ class StoredLog:
         self.active: Segment = self.segments.items[-1]
         self.generation = 0
         self.unflushed: list[Segment] = []
+        self._opened: list[Segment] = []
         self.names_unflushed = loaded.created
 
     # --- read --------------------------------------------------------------------------------------------------
@@ -91,10 +100,20 @@ class StoredLog:
             if segment.base_offset >= upper:
                 return None
             position = segment.position_of(offset)
+            if segment is not self.active:
+                self.keep_open(segment)
             if position < segment.size:
                 return self._region(segment, number, position, max_bytes, upper, min_one)
             number += 1
         return None
+
+    def keep_open(self, segment: Segment) -> None:
+        """Note that an older segment has open files; the one used longest ago gives its own back."""
+        opened = self._opened
+        if segment not in opened:
+            opened.append(segment)
+            if len(opened) > OPEN_SEGMENTS_MAX:
+                opened.pop(0).release()
 
     def _region(
         self, segment: Segment, number: int, position: int, max_bytes: int, upper: int, min_one: bool
@@ -177,10 +196,12 @@ class StoredLog:
     def begin_flush(self) -> FlushTicket:
         """The files written to since the last ticket; hand them to disk.start_flush, then call end_flush."""
         files: list[File] = []
+        rolled: list[Segment] = []
         for segment in self.unflushed:
             files.append(segment.file())
             if segment is not self.active:
                 files.extend(segment.index_files())
+                rolled.append(segment)
         directory: File | None = None
         if self.names_unflushed:
             directory = self.disk.open(self.directory)
@@ -188,7 +209,7 @@ class StoredLog:
         self.unflushed = []
         self.names_unflushed = False
         self.active.mark(self.written_end, self.active.size)
-        return FlushTicket(files, self.written_end, self.generation, directory)
+        return FlushTicket(files, self.written_end, self.generation, directory, rolled)
 
     def end_flush(self, ticket: FlushTicket) -> None:
         """The ticket's files are durable: so is the log up to its end (unless it was truncated meanwhile)."""
@@ -196,6 +217,9 @@ class StoredLog:
             ticket.directory.close()
         if ticket.generation == self.generation and ticket.end > self.durable_end:
             self.durable_end = ticket.end
+        for segment in ticket.rolled:
+            if segment is not self.active:
+                self.keep_open(segment)
 
     def flush(self) -> None:
         """Make everything written durable, here and now. Blocks: for start, shutdown and tests."""

@@ -17,6 +17,8 @@ def first_at_or_after(segments: list[Segment], timestamp: int, start_offset: int
             continue
         at = segment.index.lookup(max(segment.time_index.lookup(timestamp), start_offset))
         found = _in_segment(segment, at, timestamp, start_offset)
+        if segment is not segments[-1]:
+            segment.release()
         if found is not None:
             return found
     return None
@@ -35,6 +37,8 @@ def greatest(segments: list[Segment], start_offset: int) -> Found | None:
             newest = _greatest_behind(segment, start_offset)
             newest_offset = start_offset
         found = _in_segment(segment, segment.position_of(newest_offset), newest, start_offset)
+        if segment is not segments[-1]:
+            segment.release()
         if found is not None and (best is None or found[0] > best[0]):
             best = found
     return best

@@ -24,6 +24,7 @@ Post = Callable[[Callable[[], None]], None]
 
 IOVECS_MAX: Final = 1024
 THREADS_MAX: Final = 8
+OPEN_FILES_WANTED: Final = 1 << 20
 # Figures behind these: docs/adr/0002. From so many dirty files on, one syncfs is worth its risk: it waits for all data
 # on the file system, whosever it is. When it took longer than fdatasync would have, the next rounds do without.
 SYNCFS_FROM: Final = 17
@@ -163,6 +164,7 @@ class SystemDisk:
 
     def __init__(self, root: str, post: Post) -> None:
         os.makedirs(root, exist_ok=True)
+        raise_open_files_limit()
         self.root = root
         self._post = post
         # opened before any write: the kernel tells syncfs of write-back errors since its descriptor was opened
@@ -396,6 +398,22 @@ class _Workers:
         for thread in self._threads:
             thread.join()
         self._threads = []
+
+
+def raise_open_files_limit() -> int:
+    """Allow this process as many open files as it may have: a partition takes up to three. Returns the limit."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    for wanted in (hard, OPEN_FILES_WANTED, 10240):  # macOS says unlimited and means 10240
+        if wanted == resource.RLIM_INFINITY or wanted <= soft:
+            continue
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            return wanted
+        except (OSError, ValueError):
+            continue
+    return soft
 
 
 def reports_syncfs_errors() -> bool:

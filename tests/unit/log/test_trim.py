@@ -216,3 +216,16 @@ def test_a_new_configuration_holds_from_the_next_append_on() -> None:
     assert len(bench.log.segments.items) > 1
     with pytest.raises(KafkaError):
         bench.append(bench.batch(b"v" * 200))
+
+
+def test_old_segments_keep_few_files_open() -> None:
+    bench = Bench({"segment.bytes": "500", "retention.ms": "-1"})
+    bench.fill(100)
+    bench.log.flush()
+    assert bench.offsets() == list(range(100))
+    bench.log.retention_plan(bench.clock.wall_ms(), 100)
+    bench.log.offset_for_timestamp(bench.clock.wall_ms() - 50)
+    bench.log.max_timestamp_offset()
+    opened = [segment for segment in bench.log.segments.items if segment.has_open_files()]
+    assert len(bench.log.segments.items) > 10
+    assert len(opened) <= 4

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -238,6 +239,12 @@ def test_without_syncfs_everything_still_works(
     disk.start_flush(files, results.append)
     loop.run_one()
     assert results == [None]
+
+
+def test_the_process_may_open_as_many_files_as_the_system_allows(disk: SystemDisk) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    assert soft == hard or soft >= 10240
+    assert system.raise_open_files_limit() == soft
 
 
 def test_clock_and_entropy() -> None:
