@@ -152,22 +152,22 @@ class Log(StoredLog):
             or config.timestamp_before_max_ms != LONG_MAX
         ):
             validation.check_header(buf, start, attributes, delta, max_timestamp, now_ms, config, origin == CLIENT)
-        append_time = -1
         if config.rewrites and not attributes & CONTROL:
             rewritten = validation.rewrite(buf, start, end, now_ms, config, origin == CLIENT)
             if rewritten is not None:
-                buf, start, end = rewritten, 0, len(rewritten)
-                size = end
-                body = rewritten[ATTRIBUTES_AT:]
-                crc = read_i32_be(buf, CRC_AT)
-                max_timestamp = read_i64_be(buf, MAX_TIMESTAMP_AT)
-                if size > config.max_message_bytes and origin == CLIENT:
-                    raise validation.too_large(size, config)
-            if config.log_append_time:
-                append_time = now_ms
+                return self._queue(rewritten, 0, rewritten[ATTRIBUTES_AT:], leader_epoch, now_ms)
+        return self._queue(buf, start, body, leader_epoch, now_ms)
+
+    def _queue(self, buf: bytes, start: int, body: bytes | memoryview, leader_epoch: int, now_ms: int) -> Appended:
+        """Queue a batch that is acceptable in itself, unless its producer state says otherwise. body: the part of it
+        that its checksum covers."""
+        config = self.config
+        size = len(body) + ATTRIBUTES_AT
         if size > config.segment_bytes:
             raise validation.larger_than_segment(size, config)
-
+        attributes: int = read_i16_be(buf, start + ATTRIBUTES_AT)
+        delta: int = read_i32_be(buf, start + LAST_OFFSET_DELTA_AT)
+        max_timestamp: int = read_i64_be(buf, start + MAX_TIMESTAMP_AT)
         producer_id: int = read_i64_be(buf, start + PRODUCER_ID_AT)
         epoch: int = read_i16_be(buf, start + PRODUCER_EPOCH_AT)
         last_sequence = -1
@@ -181,19 +181,20 @@ class Log(StoredLog):
                 stamp = seen.timestamp if config.log_append_time else -1
                 return Appended(seen.last_offset - seen.delta, seen.last_offset, stamp, self.start_offset, True)
         elif attributes & CONTROL:
-            validation.check_marker(buf, start, end, self.producers)
+            validation.check_marker(buf, start, start + size, self.producers)
 
         base = self.end_offset
         last = base + delta
         self._place(base, last, size, max_timestamp, now_ms)
         if producer_id >= 0:
-            self._note_producer(buf, start, end, base, producer_id, epoch, last_sequence, attributes)
+            self._note_producer(buf, start, start + size, base, producer_id, epoch, last_sequence, attributes)
         if leader_epoch > self.leader_epoch_cache.latest:
             self.leader_epoch_cache.assign(leader_epoch, base)
         pieces = self._group.pieces
-        pieces.append(prefix(base, size - LOG_OVERHEAD, leader_epoch, crc))
+        pieces.append(prefix(base, size - LOG_OVERHEAD, leader_epoch, read_i32_be(buf, start + CRC_AT)))
         pieces.append(body)
         self.end_offset = last + 1
+        append_time = now_ms if config.log_append_time and not attributes & CONTROL else -1
         return Appended(base, last, append_time, self.start_offset, False)
 
     def _place(self, base: int, last: int, size: int, max_timestamp: int, now_ms: int) -> None:

@@ -136,7 +136,10 @@ def rewrite(buf: bytes, start: int, end: int, now_ms: int, config: LogConfig, cl
         at = rb.MAX_TIMESTAMP_AT - rb.ATTRIBUTES_AT
         head[at : at + 8] = now_ms.to_bytes(8, "big", signed=True)
     head[0:2] = attributes.to_bytes(2, "big", signed=True)
-    return rb.sealed(bytes(head) + body, 0, -1)
+    whole = rb.sealed(bytes(head) + body, 0, -1)
+    if len(whole) > config.max_message_bytes and client:
+        raise too_large(len(whole), config)
+    return whole
 
 
 def _payload(buf: bytes, start: int, end: int, codec: int) -> bytes:
