@@ -88,7 +88,9 @@ def test_records_come_back_whole_and_in_order(bootstrap: str, make_topic: MakeTo
 
     with Raw(bootstrap) as raw:  # the batches are in the log as the producer compressed them
         _code, _watermark, data = fetch(raw, topic, 0)
-    assert {attributes & 7 for _first, _last, attributes, _magic in batches(data)} == {CODECS.index(codec)}
+    codecs = {attributes & 7 for _first, _last, attributes, _magic in batches(data)}
+    # librdkafka leaves a batch uncompressed that compression would make larger: a lone small record at the start
+    assert CODECS.index(codec) in codecs and codecs <= {0, CODECS.index(codec)}
 
 
 @pytest.mark.parametrize("acks", ["0", "1", "all"])
