@@ -12,6 +12,7 @@ from mypy_extensions import mypyc_attr
 ZERO_UUID: Final = b"\x00" * 16
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class WireError(Exception):
     """The bytes (on decode) or the values (on encode) do not fit the protocol."""
 

@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 
 from tapelog.server.call import Call
 from tapelog.server.connection import IN_FLIGHT_MAX, Connection
+from tapelog.server.dispatch import Dispatcher
 
 PRODUCE, FETCH = 0, 1
 
 
-class Recorder:
+class Recorder(Dispatcher):
     """Stands where the dispatcher stands: keeps the calls, answers nothing by itself."""
 
     def __init__(self) -> None:
@@ -44,7 +45,7 @@ class Recorder:
 
 def connect(max_bytes: int = 1000) -> tuple[Connection, Recorder]:
     recorder = Recorder()
-    return Connection(recorder, 1, "127.0.0.1", "PLAINTEXT", max_bytes), recorder  # type: ignore[arg-type]
+    return Connection(recorder, 1, "127.0.0.1", "PLAINTEXT", max_bytes), recorder
 
 
 def frame(api_key: int, payload: bytes = b"") -> bytes:
