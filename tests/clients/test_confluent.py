@@ -292,6 +292,20 @@ def test_a_consumer_does_not_create_topics_unless_it_asks(bootstrap: str, admin:
     assert topic not in admin.list_topics(timeout=10).topics
 
 
+def _recreated(admin: AdminClient, topic: str, old_id: str) -> bool:
+    """Create the topic again; True once one with another id is there, whoever made it."""
+    try:
+        admin.create_topics([NewTopic(topic, 2, 1)])[topic].result(20)
+    except KafkaException as error:
+        # still being deleted, or created again by the producer's own metadata request
+        if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+            return False
+    try:
+        return str(admin.describe_topics(TopicCollection([topic]))[topic].result(10).topic_id) != old_id
+    except KafkaException:
+        return False
+
+
 def test_a_topic_deleted_and_recreated_under_a_producer_starts_again(
     bootstrap: str, admin: AdminClient, make_topic: MakeTopic
 ) -> None:
@@ -323,22 +337,7 @@ def test_a_topic_deleted_and_recreated_under_a_producer_starts_again(
         until(lambda: len(delivered) > 100, "records before the deletion")
         admin.delete_topics([topic])[topic].result(20)
 
-        def recreated() -> bool:
-            try:
-                admin.create_topics([NewTopic(topic, 2, 1)])[topic].result(20)
-            except KafkaException as error:
-                # still being deleted, or created again by the producer's own metadata request
-                return error.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS and present()
-            return True
-
-        def present() -> bool:
-            after = admin.describe_topics(TopicCollection([topic]))[topic]
-            try:
-                return str(after.result(10).topic_id) != str(before)
-            except KafkaException:
-                return False
-
-        until(recreated, "the topic again")
+        until(lambda: _recreated(admin, topic, str(before)), "the topic again")
         mark = len(delivered)
         until(lambda: len(delivered) > mark + 100, "records after the recreation", seconds=40)
     finally:
