@@ -198,3 +198,24 @@ def _is_small(node: ast.AST) -> bool:
     if isinstance(node, ast.UnaryOp):
         return _is_small(node.operand)
     return isinstance(node, ast.Constant) or (isinstance(node, ast.Name) and node.id.isupper())
+
+
+def reused_error_names(root: Path, modules: list[str]) -> list[str]:
+    """Functions of compiled modules that catch different exceptions under one name.
+
+    mypyc gives a name one type per function: that of the first `except … as`. Catching another type under the same name
+    raises a TypeError out of the handler; interpreted, all is well.
+    """
+    complaints = []
+    for module in modules:
+        name = f"src/tapelog/{module}"
+        tree = ast.parse((root / name).read_text(encoding="utf-8"))
+        for function in ast.walk(tree):
+            if isinstance(function, ast.FunctionDef):
+                caught: dict[str, set[str]] = {}
+                for node in ast.walk(function):
+                    if isinstance(node, ast.ExceptHandler) and node.name and node.type:
+                        caught.setdefault(node.name, set()).add(ast.unparse(node.type))
+                mixed = [f"`{key}` is {' and '.join(sorted(types))}" for key, types in caught.items() if len(types) > 1]
+                complaints += [f"{name}:{function.lineno}: in {function.name}, {what}" for what in mixed]
+    return complaints

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tapelog import _compiled
-from tests.tidy.rules import ROOT, native_integers
+from tests.tidy.rules import ROOT, native_integers, reused_error_names
 
 MODULES = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["tapelog"]["compiled"]
 SUFFIX = EXTENSION_SUFFIXES[0]
@@ -100,3 +100,19 @@ def test_a_squeezed_integer_is_noticed(tmp_path: Path) -> None:
     ]
     source.write_text("\n".join(safe + unsafe))
     assert sorted(line.rpartition(": ")[2] for line in native_integers(tmp_path, ["hot.py"])) == sorted(unsafe)
+
+
+def test_an_error_name_stands_for_one_type_of_error() -> None:
+    assert not reused_error_names(ROOT, MODULES)
+
+
+def test_an_error_name_used_for_two_types_is_noticed(tmp_path: Path) -> None:
+    source = tmp_path / "src" / "tapelog" / "hot.py"
+    source.parent.mkdir(parents=True)
+    body = "    try: g()\n    except ValueError as error: h(error)\n    except {} as {}: h(0)\n"
+    source.write_text("def f():\n" + body.format("KeyError", "other"))
+    assert not reused_error_names(tmp_path, ["hot.py"])
+    source.write_text("def f():\n" + body.format("KeyError", "error"))
+    assert reused_error_names(tmp_path, ["hot.py"]) == [
+        "src/tapelog/hot.py:1: in f, `error` is KeyError and ValueError"
+    ]

@@ -60,8 +60,8 @@ class Dispatcher:
             if version >= route.flexible_from:
                 reader.skip_tags()
             request = route.decode(reader, version)
-        except WireError as error:
-            connection.close(f"a malformed {route.name} v{version} request: {error}")
+        except WireError as bad:  # not `error`: compiled, a name has one type per function
+            connection.close(f"a malformed {route.name} v{version} request: {bad}")
             return
         call = Call(connection, api_key, version, correlation_id, client_id)
         call.flexible_header = version >= route.flexible_from and api_key != API_VERSIONS
@@ -71,8 +71,7 @@ class Dispatcher:
         except KafkaError as error:
             self.reply_error(call, error)
         except Exception:
-            log.exception("%s v%d from %s failed", route.name, version, connection.peer_host)
-            self.reply_error(call, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, ""))
+            self.failed(call)
 
     def connection_closed(self, connection: Connection) -> None:
         """Called by a connection that closed itself: the transport must drop its socket."""
@@ -99,11 +98,18 @@ class Dispatcher:
         connection.calls.append(call)
         call.reply(unsupported_version_response())
 
+    def failed(self, call: Call) -> None:
+        """An exception nobody expected is being handled: the traceback goes to our log, the client gets what it can."""
+        route = self._routes[call.api_key]
+        assert route is not None
+        log.exception("%s v%d from %s failed", route.name, call.version, call.connection.peer_host)
+        self.reply_error(call, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, ""))
+
     def reply_error(self, call: Call, error: KafkaError) -> None:
         """Answer with the error where this API's response can carry one; close the connection where it cannot."""
         route = self._routes[call.api_key]
         assert route is not None
-        response = route.error_response(int(error.code), error.message)
+        response = route.error_response(int(error.code), error.message, call.version)
         if response is None:
             call.refuse(f"{route.name} failed with {error.code.name} {error.message}")
         else:
