@@ -37,7 +37,11 @@ class Call:
         writer.i32(self.correlation_id)
         if self.flexible_header:
             writer.i8(0)
-        response.encode(writer, self.version)
+        try:
+            response.encode(writer, self.version)
+        except Exception:  # a defect of ours: it must not reach whoever runs this answer
+            self.connection.dispatcher.failed(self)
+            return
         writer.end_frame()
         self.chunks = writer.finish()
         self.done = True

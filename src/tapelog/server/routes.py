@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from tapelog.wire.message import Message
-from tapelog.wire.primitives import Reader
+from tapelog.wire.primitives import Reader, UnsupportedVersionError
 
 if TYPE_CHECKING:
     from tapelog.server.call import Call
@@ -57,7 +57,7 @@ class Route:
         self._handle = getattr(import_module(f"tapelog.server.handlers.{module}"), function or "handle")
         self._handle(node, call, request)
 
-    def error_response(self, code: int, message: str) -> Message | None:
+    def error_response(self, code: int, message: str, version: int) -> Message | None:
         """A response that carries nothing but an error; None if this API's response has no place for one."""
         response: Any = _message_class(self.name, "Response")()
         if not hasattr(response, "error_code"):
@@ -66,7 +66,16 @@ class Route:
         if message and hasattr(response, "error_message"):
             response.error_message = message
         assert isinstance(response, Message)
-        return response
+        return response if _carries(response, version) else None
+
+
+def _carries(response: Any, version: int) -> bool:
+    """Whether the error code is among what that version writes."""
+    try:
+        data = response.tobytes(version)
+    except UnsupportedVersionError:
+        return False
+    return bool(type(response).decode(Reader(data, 0, len(data)), version).error_code == response.error_code)
 
 
 def _message_class(name: str, kind: str) -> Any:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 from tapelog.server.connection import Connection
 from tapelog.sim.node import SimNode
 from tapelog.wire.api_keys import request_header_version, response_header_version
+from tapelog.wire.catalog import response_class
 from tapelog.wire.message import Message
 from tapelog.wire.primitives import Reader, Writer
 
@@ -19,7 +19,7 @@ class SimClient:
 
     def __init__(self, node: SimNode) -> None:
         self.node = node
-        self._connection: Connection = node.connect(self._receive)
+        self.connection: Connection = node.connect(self._receive)
         self._waiting: deque[tuple[int, int, int, Callable[[Any], None]]] = deque()
         self._correlation = 0
         self._buffer = b""
@@ -40,8 +40,7 @@ class SimClient:
         writer.end_frame()
         if done is not None:
             self._waiting.append((self._correlation, key, version, done))
-        self._connection.feed(writer.tobytes())
-        self.node.settle()
+        self.feed(writer.tobytes())
 
     def call(self, request: Message, version: int, wait_ms: int = 60_000) -> Any:
         """Send and let virtual time pass until the answer is there."""
@@ -52,6 +51,16 @@ class SimClient:
                 return answers[0]
             self.node.pass_time(1)
         raise AssertionError(f"no answer to {type(request).__name__} v{version} within {wait_ms} ms of virtual time")
+
+    def feed(self, data: bytes) -> None:
+        """Send bytes as they are."""
+        self.connection.feed(data)
+        self.node.settle()
+
+    def hang_up(self) -> None:
+        """Close the connection; whatever is under way is answered to nobody."""
+        self.connection.close("")
+        self.node.settle()
 
     def _receive(self, data: bytes) -> None:
         data = self._buffer + data
@@ -70,25 +79,5 @@ class SimClient:
         assert reader.i32() == correlation, "answers must come in request order"
         if response_header_version(key, version) >= 1:
             reader.skip_tags()
-        done(_response_class(key).decode(reader, version))
-
-
-_RESPONSES = {
-    0: "produce",
-    1: "fetch",
-    2: "list_offsets",
-    3: "metadata",
-    8: "offset_commit",
-    9: "offset_fetch",
-    10: "find_coordinator",
-    19: "create_topics",
-    20: "delete_topics",
-    21: "delete_records",
-    22: "init_producer_id",
-}
-
-
-def _response_class(key: int) -> Any:
-    name = _RESPONSES[key]
-    title = "".join(part.title() for part in name.split("_"))
-    return getattr(import_module(f"tapelog.wire.messages.{name}_response"), f"{title}Response")
+        done(response_class(key).decode(reader, version))
+        assert reader.pos == reader.end, "an answer must end where its frame ends"
