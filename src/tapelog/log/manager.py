@@ -78,6 +78,7 @@ class LogDirectory:
             disk.remove(marker)
             disk.sync_dir(path)
         directory._remove_deleted()
+        directory._forget_absent()
         return directory
 
     # --- logs --------------------------------------------------------------------------------------------------
@@ -100,21 +101,26 @@ class LogDirectory:
             return None
 
     def open_log(self, topic: str, partition: int, config: LogConfig, topic_id: bytes | None = None) -> Log:
-        """Open that partition's log (or create it: then make it durable with disk.sync_all). What was recovered is
-        durable when this returns."""
+        """Open that partition's log (or create it: then what is in it is durable after its first flush). What was
+        recovered is durable when this returns."""
         log = self._open(topic, partition, config, topic_id, True)
         self.logs[topic, partition] = log
+        if not self.clean:
+            self.disk.sync_dir(self.path)
         self._lower_recovery_points()
         return log
 
     def open_all(self, partitions: Iterable[TopicPartition], config_of: Callable[[str], LogConfig]) -> list[Log]:
-        """Open many logs with one sync for all of them."""
+        """Open many logs with one sync for all of them.
+
+        After a crash that sync is never left out: a log that was created just before it may have a name, and an empty
+        newest segment, which no sync has reached yet, and nothing later would sync them again."""
         opened = []
         for topic, partition in partitions:
             log = self._open(topic, partition, config_of(topic), None, False)
             self.logs[topic, partition] = log
             opened.append(log)
-        if any(log.recovered_bytes for log in opened):
+        if opened and not self.clean:
             self.disk.sync_all()
         self._lower_recovery_points()
         return opened
@@ -308,6 +314,22 @@ class LogDirectory:
             self._write_offsets(names.RECOVERY_POINTS, self._current_recovery_points())
             self._too_high = False
 
+    def _forget_absent(self) -> None:
+        """A log that was deleted just before a crash may have left its offsets in the checkpoints. A new log of that
+        name must never meet them: it would begin there, or after another crash lose what lies below."""
+        present = set(self.partitions())
+        if self.disk.exists(self._directory_of(names.CLUSTER_METADATA, 0)):
+            present.add((names.CLUSTER_METADATA, 0))
+        for name, offsets in (
+            (names.RECOVERY_POINTS, self._recovery_points),
+            (names.START_OFFSETS, self._start_offsets),
+        ):
+            absent = [key for key in offsets if key not in present]
+            for key in absent:
+                del offsets[key]
+            if absent:
+                self._write_offsets(name, offsets)
+
     def _directory_of(self, topic: str, partition: int) -> str:
         return f"{self.path}/{names.partition_dir(topic, partition)}"
 
@@ -319,6 +341,7 @@ class LogDirectory:
                 cluster_id=cluster_id, node_id=node_id, directory_id=self.directory_id
             )
             self.disk.replace_file(path, properties)
+            self.disk.sync_dir(self.path.rpartition("/")[0] or ("/" if self.path.startswith("/") else ""))
             return
         found = text.parse_meta_properties(self.disk.read_file(path))
         for name, expected in (("cluster.id", cluster_id), ("node.id", str(node_id))):

@@ -256,7 +256,7 @@ class SystemDisk:
 
     def sync_dir(self, path: str) -> None:
         try:
-            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            fd = os.open(path or ".", os.O_RDONLY | os.O_CLOEXEC)
             try:
                 os.fsync(fd)
             finally:
