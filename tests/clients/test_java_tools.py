@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +22,46 @@ CONSOLE_CONSUMER = TOOLS + "consumer.ConsoleConsumer"
 GROUPS = TOOLS + "consumer.group.ConsumerGroupCommand"
 
 
+class AdminTools:
+    """Kafka's administrative tools, one after the other in one JVM (java/Tools.java)."""
+
+    def __init__(self, bootstrap: str) -> None:
+        self.bootstrap = bootstrap
+        self.process = subprocess.Popen(java("Tools"), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def __call__(self, name: str, *arguments: str, address_at: int = 0) -> str:
+        """Run one, with the broker's address before its arguments or at that place among them; what it printed."""
+        words = [name, *arguments]
+        words[address_at + 1 : address_at + 1] = ["--bootstrap-server", self.bootstrap]
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.process.stdin.write("\t".join(words).encode() + b"\n")
+        self.process.stdin.flush()
+        code, size = map(int, self.process.stdout.readline().split())
+        printed = self.process.stdout.read(size).decode()
+        assert code == 0, f"{name} ended with {code}: {printed}"
+        return printed
+
+
 @pytest.fixture(autouse=True)
 def jars() -> None:
     """The tools' jars are here, or the test is left out."""
     prepare("java")
 
 
+@pytest.fixture(scope="module")
+def admin_tool(bootstrap: str) -> Iterator[AdminTools]:
+    """admin_tool(CLASS, ARGUMENT…) runs a tool of Kafka's."""
+    prepare("java")
+    tools = AdminTools(bootstrap)
+    yield tools
+    assert tools.process.stdin is not None and tools.process.stdout is not None
+    tools.process.stdin.close()
+    tools.process.wait(20)
+    tools.process.stdout.close()
+
+
 def tool(bootstrap: str, name: str, *arguments: str, stdin: str = "") -> str:
-    """Run one of Kafka's tools to its end; its standard output."""
+    """Run one of Kafka's tools to its end, in a JVM of its own; its standard output."""
     return run(java(name, "--bootstrap-server", bootstrap, *arguments), stdin=stdin)
 
 
@@ -50,7 +83,7 @@ def test_console_producer_and_consumer(bootstrap: str, make_topic: MakeTopic, fr
         )
 
 
-def test_performance_tools(bootstrap: str, make_topic: MakeTopic) -> None:
+def test_performance_tools(bootstrap: str, admin_tool: AdminTools, make_topic: MakeTopic) -> None:
     topic = make_topic(3)
     sizes = ["--topic", topic, "--num-records", "50000"]
     out = tool(bootstrap, TOOLS + "ProducerPerformance", *sizes, "--record-size", "100", "--throughput", "-1")
@@ -58,7 +91,7 @@ def test_performance_tools(bootstrap: str, make_topic: MakeTopic) -> None:
     out = tool(bootstrap, TOOLS + "ConsumerPerformance", *sizes)
     header, values = (line.split(", ") for line in out.strip().splitlines()[-2:])
     assert int(dict(zip(header, values, strict=True))["data.consumed.in.nMsg"]) >= 50_000
-    out = tool(bootstrap, TOOLS + "GetOffsetShell", "--topic", topic)
+    out = admin_tool(TOOLS + "GetOffsetShell", "--topic", topic)
     assert sum(int(line.rsplit(":", 1)[1]) for line in out.split()) == 50_000
 
 
@@ -112,71 +145,72 @@ def test_verifiable_producer_and_consumers(bootstrap: str, make_topic: MakeTopic
     assert events(outputs[0])[-1]["name"] == "shutdown_complete"
 
 
-def test_topics_and_configs_tools(bootstrap: str, fresh: Fresh) -> None:
+def test_topics_and_configs_tools(admin_tool: AdminTools, fresh: Fresh) -> None:
     topic = fresh()
     topics = TOOLS + "TopicCommand"
     create = ["--create", "--topic", topic, "--partitions", "3", "--config", "retention.ms=1000000"]
-    assert f"Created topic {topic}." in tool(bootstrap, topics, *create)
-    assert topic in tool(bootstrap, topics, "--list").split()
-    described = tool(bootstrap, topics, "--describe", "--topic", topic)
+    assert f"Created topic {topic}." in admin_tool(topics, *create)
+    assert topic in admin_tool(topics, "--list").split()
+    described = admin_tool(topics, "--describe", "--topic", topic)
     assert "PartitionCount: 3" in described
     assert "retention.ms=1000000" in described
     assert len(re.findall(r"Partition: \d\s+Leader: \d+\s+Replicas: \d+\s+Isr: \d+", described)) == 3
-    tool(bootstrap, topics, "--alter", "--topic", topic, "--partitions", "5")
-    assert "PartitionCount: 5" in tool(bootstrap, topics, "--describe", "--topic", topic)
+    admin_tool(topics, "--alter", "--topic", topic, "--partitions", "5")
+    assert "PartitionCount: 5" in admin_tool(topics, "--describe", "--topic", topic)
 
     configs, entity = "kafka.admin.ConfigCommand", ["--entity-type", "topics", "--entity-name", topic]
-    tool(
-        bootstrap, configs, "--alter", *entity, "--add-config", "segment.bytes=2000000,cleanup.policy=[compact,delete]"
-    )
-    out = tool(bootstrap, configs, "--describe", *entity)
+    change = "segment.bytes=2000000,cleanup.policy=[compact,delete]"
+    admin_tool(configs, "--alter", *entity, "--add-config", change)
+    out = admin_tool(configs, "--describe", *entity)
     assert "segment.bytes=2000000" in out
     assert "cleanup.policy=compact,delete" in out
-    tool(bootstrap, configs, "--alter", *entity, "--delete-config", "segment.bytes")
-    assert "segment.bytes=" not in tool(bootstrap, configs, "--describe", *entity)
-    brokers = tool(bootstrap, configs, "--describe", "--entity-type", "brokers", "--all")
+    admin_tool(configs, "--alter", *entity, "--delete-config", "segment.bytes")
+    assert "segment.bytes=" not in admin_tool(configs, "--describe", *entity)
+    brokers = admin_tool(configs, "--describe", "--entity-type", "brokers", "--all")
     assert "log.segment.bytes=1073741824" in brokers
-    tool(bootstrap, topics, "--delete", "--topic", topic)
-    assert topic not in tool(bootstrap, topics, "--list").split()
+    admin_tool(topics, "--delete", "--topic", topic)
+    assert topic not in admin_tool(topics, "--list").split()
 
 
-def test_groups_and_offsets_tools(bootstrap: str, make_topic: MakeTopic, fresh: Fresh, tmp_path: Path) -> None:
+def test_groups_and_offsets_tools(
+    bootstrap: str, admin_tool: AdminTools, make_topic: MakeTopic, fresh: Fresh, tmp_path: Path
+) -> None:
     topic, group = make_topic(), fresh()
     tool(bootstrap, TOOLS + "ConsoleProducer", "--topic", topic, stdin="".join(f"{n}\n" for n in range(30)))
     reading = ["--topic", topic, "--group", group, "--from-beginning", "--max-messages", "12"]
     tool(bootstrap, CONSOLE_CONSUMER, *reading)
 
     def row() -> list[str]:
-        out = tool(bootstrap, GROUPS, "--describe", "--group", group)
+        out = admin_tool(GROUPS, "--describe", "--group", group)
         return next(line.split()[1:6] for line in out.splitlines() if line.startswith(group))
 
     assert row() == [topic, "0", "12", "30", "18"]
-    assert group in tool(bootstrap, GROUPS, "--list").split()
+    assert group in admin_tool(GROUPS, "--list").split()
     for target, wanted in ((["--to-earliest"], "0"), (["--shift-by", "7"], "7"), (["--to-latest"], "30")):
-        tool(bootstrap, GROUPS, "--reset-offsets", "--group", group, "--topic", topic, *target, "--execute")
+        admin_tool(GROUPS, "--reset-offsets", "--group", group, "--topic", topic, *target, "--execute")
         assert row()[2] == wanted
-    tool(bootstrap, GROUPS, "--delete", "--group", group)
-    assert group not in tool(bootstrap, GROUPS, "--list").split()
+    admin_tool(GROUPS, "--delete", "--group", group)
+    assert group not in admin_tool(GROUPS, "--list").split()
 
     request = tmp_path / "records.json"
     request.write_text(json.dumps({"version": 1, "partitions": [{"topic": topic, "partition": 0, "offset": 10}]}))
-    tool(bootstrap, TOOLS + "DeleteRecordsCommand", "--offset-json-file", str(request))
-    earliest = tool(bootstrap, TOOLS + "GetOffsetShell", "--topic", topic, "--time", "earliest")
+    admin_tool(TOOLS + "DeleteRecordsCommand", "--offset-json-file", str(request))
+    earliest = admin_tool(TOOLS + "GetOffsetShell", "--topic", topic, "--time", "earliest")
     assert earliest.strip() == f"{topic}:0:10"
 
 
-def test_cluster_tools(bootstrap: str, make_topic: MakeTopic) -> None:
+def test_cluster_tools(admin_tool: AdminTools, make_topic: MakeTopic) -> None:
     topic = make_topic()
-    out = tool(bootstrap, TOOLS + "LogDirsCommand", "--describe", "--topic-list", topic)
+    out = admin_tool(TOOLS + "LogDirsCommand", "--describe", "--topic-list", topic)
     (broker,) = json.loads(out.splitlines()[-1])["brokers"]
     assert broker["logDirs"][0]["partitions"][0]["partition"] == f"{topic}-0"
-    versions = tool(bootstrap, TOOLS + "BrokerApiVersionsCommand")
+    versions = admin_tool(TOOLS + "BrokerApiVersionsCommand")
     assert re.search(r"Produce\(0\): 0 to 13 \[usable: 13\]", versions)
     for api in ("Fetch(1)", "JoinGroup(11)", "CreateTopics(19)", "InitProducerId(22)", "DescribeTopicPartitions(75)"):
         assert re.search(rf"{re.escape(api)}: [\d to]+ \[usable: \d+\]", versions), versions
-    quorum = run(java(TOOLS + "MetadataQuorumCommand", "--bootstrap-server", bootstrap, "describe", "--status"))
+    quorum = admin_tool(TOOLS + "MetadataQuorumCommand", "describe", "--status")
     assert re.search(r"LeaderId:\s+\d+", quorum)
-    features = run(java(TOOLS + "FeatureCommand", "--bootstrap-server", bootstrap, "describe"))
+    features = admin_tool(TOOLS + "FeatureCommand", "describe")
     assert "Feature: metadata.version" in features
-    identity = run(java(TOOLS + "ClusterTool", "cluster-id", "--bootstrap-server", bootstrap))
+    identity = admin_tool(TOOLS + "ClusterTool", "cluster-id", address_at=1)
     assert re.search(r"Cluster ID: \S{22}", identity)
