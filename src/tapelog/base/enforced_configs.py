@@ -11,7 +11,6 @@ ENFORCED: Final[frozenset[str]] = frozenset(
         "compression.type",
         "file.delete.delay.ms",
         "flush.messages",
-        "flush.ms",
         "index.interval.bytes",
         "internal.segment.bytes",
         "max.message.bytes",
@@ -29,8 +28,6 @@ ENFORCED: Final[frozenset[str]] = frozenset(
         # their counterparts on the broker
         "log.cleanup.policy",
         "log.flush.interval.messages",
-        "log.flush.interval.ms",
-        "log.flush.scheduler.interval.ms",
         "log.index.interval.bytes",
         "log.index.size.max.bytes",
         "log.message.timestamp.after.max.ms",
@@ -70,8 +67,10 @@ ENFORCED: Final[frozenset[str]] = frozenset(
         "connections.max.idle.ms",
         "fetch.max.bytes",
         "max.connections",
+        "max.connections.per.ip",
         "max.incremental.fetch.session.cache.slots",
         "queued.max.request.bytes",
+        "socket.listen.backlog.size",
         "socket.request.max.bytes",
         # groups and producers
         "group.initial.rebalance.delay.ms",
@@ -86,6 +85,5 @@ ENFORCED: Final[frozenset[str]] = frozenset(
         "offsets.topic.segment.bytes",
         "producer.id.expiration.check.interval.ms",
         "producer.id.expiration.ms",
-        "transactional.id.expiration.ms",
     )
 )

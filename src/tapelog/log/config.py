@@ -49,7 +49,8 @@ class LogConfig:
         self.compression_level = compression_level(self.compression_type, given)
         # whether a batch may have to be looked into or changed before it is stored
         self.rewrites = self.log_append_time or self.compact or self.codec != KEEP_CODEC
-        self.page_cache = given.get("tapelog.flush", "fsync") == "page-cache"
+        # flush.messages=1 asks for every batch to be on disk before it is acknowledged: what "fsync" means
+        self.page_cache = given.get("tapelog.flush", "fsync") == "page-cache" and self.flush_messages > 1
         self.min_insync_replicas = number("min.insync.replicas", 1)
 
 

@@ -46,7 +46,10 @@ class InternalTopicLog:
 
     def advance_start(self, partition: int, offset: int) -> None:
         """Everything below offset has been rewritten above it: let it go."""
-        self._partition(partition).log.increment_start_offset(offset)
+        log = self._partition(partition).log
+        log.increment_start_offset(offset)
+        if log.written_end == log.end_offset:
+            log.roll()  # so that the next retention check can free what lies before
 
     def _partition(self, index: int) -> Partition:
         state = self.node.topics.get(self.topic)

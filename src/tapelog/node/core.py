@@ -143,7 +143,10 @@ class NodeCore(NodeApi):
         if delta.changed_configs:
             self.partitions.configure(delta.changed_configs)
         if delta.deleted_topics:
-            self._groups.on_topics_deleted([topic.name for topic in delta.deleted_topics])
+            names = [topic.name for topic in delta.deleted_topics]
+            if OFFSETS_TOPIC in names and OFFSETS_TOPIC not in self.topics:
+                self._resign_coordinators()
+            self._groups.on_topics_deleted(names)
 
     def storage_broke(self, error: DiskError) -> None:
         """A disk failed in a way that leaves its contents in doubt: nothing more is acknowledged from it."""
@@ -155,6 +158,7 @@ class NodeCore(NodeApi):
             partition.offline = True
             partition.fail_parked_above(-1, int(ErrorCode.KAFKA_STORAGE_ERROR))
             partition.wake_fetches()
+        self._resign_coordinators()
         self.halt(error)
 
     # -- NodeApi
@@ -265,6 +269,10 @@ class NodeCore(NodeApi):
         for partition in state.partitions if state is not None else []:
             if partition is not None:
                 self._groups.runtime.on_elected(partition.index, partition.leader_epoch)
+
+    def _resign_coordinators(self) -> None:
+        for index in self._groups.runtime.partitions():
+            self._groups.runtime.on_resigned(index)
 
 
 def _ignore(_: object) -> None:

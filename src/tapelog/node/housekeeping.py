@@ -65,8 +65,15 @@ class Housekeeping:
         if self._stopped:
             return
         node = self.node
+        self._retain_metadata()
         self._in_steps(self._retain_one)
         node.timers.after(node.setting_int("log.retention.check.interval.ms"), self._retention)
+
+    def _retain_metadata(self) -> None:
+        held = self.node.metadata.partition
+        plan = held.log.retention_plan(self.node.clock.wall_ms(), held.high_watermark)
+        if plan:
+            held.log.delete_segments(plan)
 
     def _retain_one(self, key: tuple[str, int]) -> None:
         state = self.node.topics.get(key[0])

@@ -16,7 +16,7 @@ from tapelog.node.transport import Acceptor, Transport
 
 ROUNDS_MAX: Final = 1000
 IDLE_CHECK_MS: Final = 10_000
-HELD_BYTES_MAX: Final = 1 << 29
+HELD_BYTES_MAX: Final = 1 << 29  # unless queued.max.request.bytes says otherwise
 """Half-received requests may hold this much memory together; beyond it the largest one's connection is closed."""
 
 
@@ -29,6 +29,8 @@ class Shell:
         self.transports: dict[int, Transport] = {}
         self._per_host: dict[str, int] = {}
         self._acceptors: list[Acceptor] = []
+        asked = core.setting_int("queued.max.request.bytes")
+        self._held_bytes_max = asked if asked > 0 else HELD_BYTES_MAX
         reactor.timers.after(IDLE_CHECK_MS, self._check_connections)
 
     def listen(self, listener: socket.socket, name: str) -> None:
@@ -46,7 +48,7 @@ class Shell:
                     transport = self.transports.get(connection.number)
                     if transport is not None:
                         transport.flush()
-            if dispatcher.held_bytes > HELD_BYTES_MAX:
+            if dispatcher.held_bytes > self._held_bytes_max:
                 self._relieve()
             if dispatcher.closed_connections:
                 self._drop_closed()
@@ -110,6 +112,6 @@ class Shell:
         by_size = sorted(self.transports.values(), key=lambda transport: -transport.connection.partial_bytes)
         for transport in by_size:
             held = self.core.dispatcher.held_bytes
-            if held <= HELD_BYTES_MAX:
+            if held <= self._held_bytes_max:
                 return
             transport.connection.close(f"half-received requests hold {held} bytes; this one was the largest")

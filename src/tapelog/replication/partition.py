@@ -93,7 +93,10 @@ class Partition:
             raise
         if self.page_cache:
             self._advance(self.log.written_end)
-        elif not self._unflushed:
+            flush = self.log.written_end - self.log.durable_end >= self.log.config.flush_messages
+        else:
+            flush = True
+        if flush and not self._unflushed:
             self._unflushed = True
             self.hub.unflushed.append(self)
 
@@ -109,6 +112,15 @@ class Partition:
         self.log.end_flush(ticket)
         if not self.page_cache:
             self._advance(self.log.durable_end)
+
+    def epoch_end_offset(self, epoch: int) -> tuple[int, int]:
+        """(largest known epoch <= epoch, where it ended); (-1, -1) if unknown. The log learns of an epoch with its first
+        record; one in which nothing was written ended where the log ends."""
+        latest = self.log.leader_epoch_cache.latest
+        if latest < epoch <= self.leader_epoch:
+            known = epoch if latest < 0 or epoch == self.leader_epoch else latest
+            return known, self.log.end_offset
+        return self.log.epoch_end_offset(epoch)
 
     def use_config(self) -> None:
         """The log's configuration changed: take over what concerns acknowledgements."""
