@@ -42,12 +42,15 @@ class CheckpointRound:
         self.high_watermarks: dict[TopicPartition, int] = {}
         self._renamed = False
 
-    def capture(self, log: Log) -> None:
-        """Take note of a log that has something new and nothing queued."""
+    def wants(self, log: Log) -> bool:
+        """Whether a log has something new, and nothing queued."""
         if log.closed or log.written_end != log.end_offset:
-            return
-        if log.written_end != log.checkpointed_end or log.leader_epoch_cache.dirty:
-            self.captured.append(Captured(log))
+            return False
+        return log.written_end != log.checkpointed_end or log.leader_epoch_cache.dirty
+
+    def capture(self, log: Log) -> None:
+        """Take note of a log as it is now."""
+        self.captured.append(Captured(log))
 
     def write(self) -> None:
         """On the loop: snapshots and leader epochs into their files, not durable yet."""
@@ -55,6 +58,11 @@ class CheckpointRound:
             write_snapshot(self.disk, one.log.path_of(one.offset, names.SNAPSHOT), one.snapshot)
             if one.epochs is not None:
                 self.disk.write_file(f"{one.log.directory}/{names.LEADER_EPOCHS}{names.TEMPORARY}", one.epochs)
+
+    def abandon(self) -> None:
+        """There was no room for it: what was captured is still to be recorded."""
+        for one in self.captured:
+            one.log.leader_epoch_cache.dirty |= one.epochs is not None
 
     def background_sync(self) -> None:
         """Make everything written durable: batches, indexes and what write() wrote. Blocks."""

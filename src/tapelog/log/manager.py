@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from tapelog.base.ports import Clock, Disk, Entropy
+from tapelog.base.ports import Clock, Disk, DiskError, Entropy
 from tapelog.log import checkpoints as text
 from tapelog.log import names
 from tapelog.log.checkpoint_round import CheckpointRound
@@ -23,6 +23,8 @@ from tapelog.log.log import Log
 # about 2.5 µs a batch interpreted (0.4 compiled), and a gigabyte of large batches about half a second.
 CHECKPOINT_BATCHES: Final = 200_000
 CHECKPOINT_BYTES: Final = 1024 * 1024 * 1024
+# Logs in one background checkpoint: each costs the loop some 70 µs interpreted. The others' turn comes with the next.
+CHECKPOINT_LOGS_MAX: Final = 100
 
 
 class WrongDirectoryError(Exception):
@@ -201,12 +203,20 @@ class LogDirectory:
     ) -> bool:
         """Checkpoint in the background; False (and done is not called) if one is under way.
 
-        Logs with something queued are left for the next one. Afterwards everything captured is durable.
+        Logs with something queued are left for the next one, and so are those with the least to record if there are
+        very many. Afterwards everything captured is durable.
         """
         if self._round is not None:
             return False
-        checkpoint = self._capture(high_watermarks)
-        checkpoint.write()
+        checkpoint = CheckpointRound(self.disk, self.path)
+        try:
+            self._capture(checkpoint, high_watermarks, CHECKPOINT_LOGS_MAX)
+            checkpoint.write()
+        except DiskError as error:
+            checkpoint.abandon()
+            refusal = error
+            self.disk.start_job(_nothing, lambda _: done(refusal))
+            return True
         self._round = checkpoint
 
         def finished(failure: Exception | None) -> None:
@@ -230,7 +240,8 @@ class LogDirectory:
 
     def write_checkpoints(self, high_watermarks: Mapping[TopicPartition, int] | None = None) -> None:
         """The same, blocking: for shutdown and tests."""
-        checkpoint = self._capture(self.high_watermarks if high_watermarks is None else high_watermarks)
+        checkpoint = CheckpointRound(self.disk, self.path)
+        self._capture(checkpoint, self.high_watermarks if high_watermarks is None else high_watermarks, None)
         checkpoint.write()
         checkpoint.background_sync()
         checkpoint.settle(self._current_recovery_points)
@@ -242,12 +253,18 @@ class LogDirectory:
         log starts at its first segment anyway.) Blocks."""
         self._write_offsets(names.START_OFFSETS, self._current_start_offsets())
 
-    def _capture(self, high_watermarks: Mapping[TopicPartition, int]) -> CheckpointRound:
-        checkpoint = CheckpointRound(self.disk, self.path)
-        for log in self.logs.values():
+    def _capture(
+        self, checkpoint: CheckpointRound, high_watermarks: Mapping[TopicPartition, int], limit: int | None
+    ) -> None:
+        """Into this round go the logs with something new; if there are more than limit, those that recovery would have
+        to read most of."""
+        waiting = [log for log in self.logs.values() if checkpoint.wants(log)]
+        if limit is not None and len(waiting) > limit:
+            waiting.sort(key=_recovery_cost, reverse=True)
+            del waiting[limit:]
+        for log in waiting:
             checkpoint.capture(log)
         checkpoint.high_watermarks = dict(high_watermarks)
-        return checkpoint
 
     def _complete(self, checkpoint: CheckpointRound) -> None:
         if not checkpoint.complete():  # deleted meanwhile: take the recovery point on disk back
@@ -368,6 +385,15 @@ class LogDirectory:
                 self.disk.remove_tree(f"{self.path}/{name}")
             elif name.endswith(names.TEMPORARY):
                 self.disk.remove(f"{self.path}/{name}")
+
+
+def _recovery_cost(log: Log) -> int:
+    """How much recovery would have to do, in bytes: a batch costs as much as some kilobytes."""
+    return log.batches_since_checkpoint * 4096 + log.bytes_since_checkpoint
+
+
+def _nothing() -> None:
+    """A job that only reports back later."""
 
 
 def _ignore(failure: Exception | None) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tapelog.base.ports import DiskError
+from tapelog.base.ports import DiskError, DiskFullError
 from tapelog.base.timers import Timers
 from tapelog.log.config import LogConfig
-from tapelog.log.manager import CHECKPOINT_BATCHES, LogDirectory, NewLog, WrongDirectoryError
+from tapelog.log.manager import CHECKPOINT_BATCHES, CHECKPOINT_LOGS_MAX, LogDirectory, NewLog, WrongDirectoryError
 from tapelog.sim.clock import SimClock
 from tapelog.sim.disk import SimDisk
 from tapelog.sim.entropy import SimEntropy
@@ -171,6 +171,22 @@ def test_a_failing_disk_is_reported() -> None:
     assert isinstance(results[0], DiskError)
 
 
+def test_no_room_for_a_checkpoint_is_reported_and_the_next_one_makes_up_for_it() -> None:
+    house = House()
+    house.create(("orders", 0))
+    house.fill("orders", 0, 5)
+    house.disk.capacity_bytes = 0
+    results: list[Exception | None] = []
+    assert house.directory.start_checkpoint({}, results.append)
+    assert isinstance(results[0], DiskFullError)
+    house.disk.capacity_bytes = None
+    assert house.directory.start_checkpoint({}, results.append)
+    assert results[1] is None
+    assert house.text("orders-0/leader-epoch-checkpoint") == "0\n1\n0 0\n"
+    house.reopen(kill=True)
+    assert house.directory.logs["orders", 0].recovered_bytes == 0
+
+
 def test_a_checkpoint_is_due_by_what_recovery_would_cost() -> None:
     house = House()
     house.create(("orders", 0))
@@ -181,6 +197,21 @@ def test_a_checkpoint_is_due_by_what_recovery_would_cost() -> None:
     house.fill("orders", 0, 1)
     house.directory.write_checkpoints()
     assert not house.directory.checkpoint_due()
+
+
+def test_a_background_checkpoint_takes_the_busiest_logs_first() -> None:
+    house = House()
+    count = CHECKPOINT_LOGS_MAX + 20
+    house.create(*[("orders", number) for number in range(count)])
+    for number in range(count):
+        house.fill("orders", number, 2 if number >= 20 else 1)
+    results: list[Exception | None] = []
+    house.directory.start_checkpoint({}, results.append)
+    ends = [house.directory.logs["orders", number].checkpointed_end for number in range(count)]
+    assert ends == [0] * 20 + [2] * CHECKPOINT_LOGS_MAX
+    house.directory.start_checkpoint({}, results.append)
+    assert house.directory.logs["orders", 0].checkpointed_end == 1
+    assert results == [None, None]
 
 
 def test_start_offsets_survive_a_crash() -> None:
