@@ -24,12 +24,13 @@ class Housekeeping:
     def __init__(self, node: NodeCore) -> None:
         self.node = node
         self._checkpointed_ms = 0
+        self._round_seen = -1
         self._stopped = False
 
     def start(self) -> None:
         """Begin; called once the node serves."""
         node = self.node
-        self._checkpointed_ms = node.clock.monotonic_ms()
+        self._checkpointed_ms = node.hub.now_ms = node.clock.monotonic_ms()
         node.timers.after(WATCH_MS, self._watch_checkpoint)
         node.timers.after(node.setting_int("log.retention.check.interval.ms"), self._retention)
         node.timers.after(node.setting_int("producer.id.expiration.check.interval.ms"), self._producers)
@@ -43,6 +44,7 @@ class Housekeeping:
             return
         node = self.node
         now_ms = node.clock.monotonic_ms()
+        self._watch_flush(now_ms)
         if node.partitions.missing:
             node.partitions.retry_missing()
         directory = node.directory
@@ -52,6 +54,15 @@ class Housekeeping:
                 directory.start_checkpoint(node.partitions.high_watermarks(), self._checkpointed)
             node.metadata.log.maybe_snapshot()
         node.timers.after(WATCH_MS, self._watch_checkpoint)
+
+    def _watch_flush(self, now_ms: int) -> None:
+        """The same round since the last look: the disk is slow, or hangs. Producers are not left without an answer."""
+        node = self.node
+        node.hub.now_ms = now_ms
+        if node.rounds.running and node.rounds.rounds == self._round_seen:
+            for partition in node.partitions.all():
+                partition.expire_parked(now_ms - WATCH_MS)
+        self._round_seen = node.rounds.rounds if node.rounds.running else -1
 
     def _checkpointed(self, error: Exception | None) -> None:
         if isinstance(error, DiskFullError):

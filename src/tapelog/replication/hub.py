@@ -23,5 +23,7 @@ class Hub:
         """Partitions with written bytes that the next flush round must make durable."""
         self.advanced: list[Partition] = []
         """Watched partitions (internal topics) whose high watermark moved."""
+        self.now_ms = 0
+        """Monotonic time as of the last tick of the housekeeping: for deadlines that need not be precise."""
         self.ripe: list[FetchWaiter] = []
         """Parked fetches that may now be answerable."""

@@ -19,6 +19,7 @@ from tapelog.wire.errors import ErrorCode
 ORIGIN_CLIENT: Final = CLIENT
 ORIGIN_COORDINATOR: Final = COORDINATOR
 _STORAGE_ERROR: Final = int(ErrorCode.KAFKA_STORAGE_ERROR)
+_TIMED_OUT: Final = int(ErrorCode.REQUEST_TIMED_OUT)
 _NOT_LEADER: Final = int(ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
 
@@ -114,8 +115,8 @@ class Partition:
             self._advance(self.log.durable_end)
 
     def epoch_end_offset(self, epoch: int) -> tuple[int, int]:
-        """(largest known epoch <= epoch, where it ended); (-1, -1) if unknown. The log learns of an epoch with its first
-        record; one in which nothing was written ended where the log ends."""
+        """(largest known epoch <= epoch, where it ended); (-1, -1) if unknown. The log learns of an epoch with its
+        first record; one in which nothing was written ended where the log ends."""
         latest = self.log.leader_epoch_cache.latest
         if latest < epoch <= self.leader_epoch:
             known = epoch if latest < 0 or epoch == self.leader_epoch else latest
@@ -149,6 +150,16 @@ class Partition:
         for entry in parked:
             if entry.end_offset > offset:
                 entry.waiter.failed(entry.index, code)
+            else:
+                keep.append(entry)
+
+    def expire_parked(self, now_ms: int) -> None:
+        """The disk takes its time: tell those whose time is over. Their batches stay, and may yet become visible."""
+        keep: deque[Parked] = deque()
+        parked, self._parked = self._parked, keep
+        for entry in parked:
+            if entry.waiter.overdue(now_ms):
+                entry.waiter.failed(entry.index, _TIMED_OUT)
             else:
                 keep.append(entry)
 

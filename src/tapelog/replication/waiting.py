@@ -17,6 +17,10 @@ class AppendWaiter:
         """The batch is not in the log, or nobody can say any more: answer with this error code."""
         raise NotImplementedError
 
+    def overdue(self, now_ms: int) -> bool:
+        """Whether its client has given up by now (monotonic): then it is told so instead of waiting on."""
+        return False
+
 
 class FetchWaiter:
     """Waits until partitions have something to read."""

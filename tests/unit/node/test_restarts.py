@@ -21,6 +21,12 @@ from tapelog.wire.messages.incremental_alter_configs_request import (
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
+from tapelog.wire.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from tapelog.wire.messages.offset_for_leader_epoch_request import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+)
 from tapelog.wire.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from tapelog.wire.record_batch import Record, build_batch
 
@@ -127,3 +133,28 @@ def test_the_first_change_of_a_new_cluster_survives_a_power_cut(seed: int) -> No
     house.start()
     assert house.node.core is not None
     assert house.node.core.setting_int("log.retention.ms") == 1234
+
+
+def test_a_consumer_that_stood_at_the_end_sees_no_truncation_after_a_crash() -> None:
+    house = House(1)
+    assert house.create() == 0
+    for written in (0, 3):
+        house.produce(written)
+        asked = ListOffsetsTopic(name=TOPIC, partitions=[ListOffsetsPartition(partition_index=0, timestamp=-1)])
+        latest = house.client.call(ListOffsetsRequest(replica_id=-1, topics=[asked]), 7).topics[0].partitions[0]
+        for _ in range(2):  # two new leader epochs, in which nothing is written
+            house.node.kill()
+            house.start()
+        epoch = OffsetForLeaderPartition(
+            partition=0, current_leader_epoch=latest.leader_epoch + 2, leader_epoch=latest.leader_epoch
+        )
+        topic = OffsetForLeaderTopic(topic=TOPIC, partitions=[epoch])
+        answer = house.client.call(OffsetForLeaderEpochRequest(replica_id=-1, topics=[topic]), 4)
+        found = answer.topics[0].partitions[0]
+        assert found.error_code == 0
+        assert found.leader_epoch >= 0
+        assert found.end_offset == latest.offset == written
+        assert house.node.core is not None
+        partition = house.node.core.topics[TOPIC].partitions[0]
+        assert partition is not None
+        assert partition.epoch_end_offset(partition.leader_epoch + 1) == (-1, -1)

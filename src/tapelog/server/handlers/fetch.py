@@ -165,7 +165,10 @@ class PendingFetch(FetchWaiter):
                 data.current_leader = LeaderIdAndEpoch(leader_id=self.node.node_id, leader_epoch=partition.leader_epoch)
             return False
         if wanted.last_fetched_epoch >= 0:
-            epoch, end = partition.log.epoch_end_offset(wanted.last_fetched_epoch)
+            epoch, end = partition.epoch_end_offset(wanted.last_fetched_epoch)
+            if end < 0:
+                data.error_code = int(ErrorCode.OFFSET_OUT_OF_RANGE)
+                return False
             if epoch < wanted.last_fetched_epoch or end < wanted.offset:
                 data.diverging_epoch = EpochEndOffset(epoch=epoch, end_offset=end)
                 data.high_watermark = partition.high_watermark

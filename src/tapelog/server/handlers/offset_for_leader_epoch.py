@@ -25,10 +25,7 @@ def handle(node: NodeApi, call: Call, request: OffsetForLeaderEpochRequest) -> N
             answer.partitions.append(part)
             try:
                 partition = leader_of(node, topic.topic, wanted.partition, wanted.current_leader_epoch)
-                if wanted.leader_epoch == partition.leader_epoch:
-                    part.leader_epoch, part.end_offset = partition.leader_epoch, partition.log.end_offset
-                else:
-                    part.leader_epoch, part.end_offset = partition.log.epoch_end_offset(wanted.leader_epoch)
+                part.leader_epoch, part.end_offset = partition.epoch_end_offset(wanted.leader_epoch)
             except KafkaError as error:
                 part.error_code = int(error.code)
     call.reply(response)

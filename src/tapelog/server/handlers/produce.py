@@ -32,9 +32,12 @@ _INVALID_RECORD: Final = int(ErrorCode.INVALID_RECORD)
 _CORRUPT: Final = int(ErrorCode.CORRUPT_MESSAGE)
 _NOT_ENOUGH: Final = int(ErrorCode.NOT_ENOUGH_REPLICAS)
 _STORAGE: Final = int(ErrorCode.KAFKA_STORAGE_ERROR)
-_TIMED_OUT: Final = int(ErrorCode.REQUEST_TIMED_OUT)
-_TRANSACTIONAL_BIT: Final = 0x10
+_HEADER_BYTES: Final = 61
+_MAGIC: Final = 16
 _ATTRIBUTES_LOW: Final = 22
+_TRANSACTIONAL_BIT: Final = 0x10
+_CODEC_BITS: Final = 7
+_ZSTD: Final = 4
 
 
 class PendingProduce(AppendWaiter):
@@ -47,6 +50,7 @@ class PendingProduce(AppendWaiter):
         self.waiting = 0
         self.started = False
         self.acks = -1
+        self.deadline_ms = 0
 
     def committed(self, index: int) -> None:
         """One batch is safe."""
@@ -62,6 +66,10 @@ class PendingProduce(AppendWaiter):
         part.log_append_time_ms = -1
         self.committed(index)
 
+    def overdue(self, now_ms: int) -> bool:
+        """The request's own timeout is over."""
+        return self.deadline_ms <= now_ms
+
 
 def handle(node: NodeApi, call: Call, request: ProduceRequest) -> None:
     """Append every batch; answer when they are committed."""
@@ -69,6 +77,7 @@ def handle(node: NodeApi, call: Call, request: ProduceRequest) -> None:
     pending = PendingProduce(call, response)
     acks = request.acks
     pending.acks = acks
+    pending.deadline_ms = node.hub.now_ms + request.timeout_ms
     failed = False
     for topic in request.topic_data:
         if call.version >= 13:
@@ -121,15 +130,31 @@ def _append(
         part.error_code = _UNKNOWN_TOPIC
         return False
     records = data.records
-    if not isinstance(records, Slice) or records.end - records.start < 61:
-        part.error_code = _CORRUPT if isinstance(records, Slice) and records.size > 0 else _INVALID_RECORD
-        part.error_message = "a Produce must carry exactly one record batch per partition"
-        return False
-    if records.buf[records.start + _ATTRIBUTES_LOW] & _TRANSACTIONAL_BIT:
-        part.error_code = int(ErrorCode.INVALID_TXN_STATE)
-        part.error_message = "transactions are not served by this version"
+    if not isinstance(records, Slice) or not _looks_right(records, version, part):
+        if not part.error_code:
+            part.error_code = _INVALID_RECORD
+            part.error_message = "a Produce must carry exactly one record batch per partition"
         return False
     return _append_batch(partition, records, acks, pending, part, slot)
+
+
+def _looks_right(records: Slice, version: int, part: PartitionProduceResponse) -> bool:
+    """What can be told from a few bytes; the log looks closer. The error is put into `part`."""
+    buf, start, size = records.buf, records.start, records.end - records.start
+    if size > _MAGIC and buf[start + _MAGIC] < 2:
+        part.error_code = int(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT)
+        part.error_message = "message formats 0 and 1 are not served: use record batches"
+    elif size < _HEADER_BYTES:
+        part.error_code = _CORRUPT if size > 0 else 0
+    elif buf[start + _ATTRIBUTES_LOW] & _TRANSACTIONAL_BIT:
+        part.error_code = int(ErrorCode.INVALID_TXN_STATE)
+        part.error_message = "transactions are not served by this version"
+    elif version < 7 and buf[start + _ATTRIBUTES_LOW] & _CODEC_BITS == _ZSTD:
+        part.error_code = int(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
+        part.error_message = "zstd needs Produce version 7 or later"
+    else:
+        return True
+    return False
 
 
 def _append_batch(
