@@ -7,6 +7,7 @@
  * vanish anyway, and a sync whose end was not written has not returned to its caller.
  *
  * POWERCUT_IGNORE_SYNC=1 makes every sync a lie: it returns 0 at once and is not journalled.
+ * While the file named by POWERCUT_FULL exists the disk is full: the first write is cut short, then ENOSPC.
  *
  * Not seen: memory maps, duplicated descriptors, io_uring. powercut.py compares its replay with the real files, so that
  * a program that uses them is found out. 64-bit Linux only.
@@ -45,6 +46,8 @@ static int journal = -1;
 static const char *root;
 static size_t root_size;
 static int ignore_sync;
+static const char *full_sign;
+static int was_full;
 static uint64_t syncs;
 
 __attribute__((constructor)) static void prepare(void) {
@@ -53,6 +56,7 @@ __attribute__((constructor)) static void prepare(void) {
     if (!path || !root) return;
     root_size = strlen(root);
     ignore_sync = lie && *lie == '1';
+    full_sign = getenv("POWERCUT_FULL");
     int fd = syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     /* out of the way of programs that count their descriptors */
     journal = fd < 0 ? -1 : syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 60000);
@@ -98,6 +102,8 @@ static int ours(int directory, const char *path, char *full) {
     return strncmp(full, root, root_size) == 0 && (full[root_size] == '/' || full[root_size] == 0);
 }
 
+static int disk_full(void);
+
 static uint64_t inode_of(int fd) { return journal >= 0 && fd >= 0 && fd < DESCRIPTORS_MAX ? tracked[fd] : 0; }
 
 static int open_file(int directory, const char *path, int flags, mode_t mode) {
@@ -110,6 +116,11 @@ static int open_file(int directory, const char *path, int flags, mode_t mode) {
     pthread_mutex_lock(&lock);
     struct stat status;
     int existed = fstatat(directory, path, &status, 0) == 0;
+    if (!existed && (flags & O_CREAT) && disk_full()) {
+        pthread_mutex_unlock(&lock);
+        errno = ENOSPC;
+        return -1;
+    }
     int fd = syscall(SYS_openat, directory, path, flags, mode);
     if (fd >= 0 && fd < DESCRIPTORS_MAX && fstat(fd, &status) == 0) {
         tracked[fd] = status.st_ino;
@@ -141,10 +152,28 @@ int close(int fd) {
     return syscall(SYS_close, fd);
 }
 
+/* Whether the disk is full just now. Called with the lock held. */
+static int disk_full(void) { return full_sign && syscall(SYS_faccessat, AT_FDCWD, full_sign, F_OK) == 0; }
+
 /* A write at a position, or (position < 0) at the descriptor's own. */
 static ssize_t write_pieces(int fd, const struct iovec *vector, int pieces, off_t position) {
     uint64_t inode = inode_of(fd);
-    if (inode) pthread_mutex_lock(&lock);
+    struct iovec half;
+    if (inode) {
+        pthread_mutex_lock(&lock);
+        int is_full = disk_full();
+        if (is_full && (was_full || vector[0].iov_len < 2)) {
+            pthread_mutex_unlock(&lock);
+            errno = ENOSPC;
+            return -1;
+        }
+        if (is_full) { /* the last room: half of the first piece */
+            half = (struct iovec){vector[0].iov_base, vector[0].iov_len / 2};
+            vector = &half;
+            pieces = 1;
+        }
+        was_full = is_full;
+    }
     ssize_t written = position < 0 ? syscall(SYS_writev, fd, vector, pieces)
                                    : syscall(SYS_pwritev, fd, vector, pieces, position, 0L);
     if (inode) {

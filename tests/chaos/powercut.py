@@ -93,6 +93,18 @@ def store(directory: DirectoryNode, path: Path) -> None:
             (path / name).write_bytes(node.now)
 
 
+def contents(directory: DirectoryNode, at: str = "") -> dict[str, bytes]:
+    """Every file by its path, and every directory with a slash at its end."""
+    found: dict[str, bytes] = {}
+    for name, node in directory.now.items():
+        if isinstance(node, DirectoryNode):
+            found[f"{at}/{name}/"] = b""
+            found |= contents(node, f"{at}/{name}")
+        else:
+            found[f"{at}/{name}"] = bytes(node.now)
+    return found
+
+
 class Replay:
     """The state of the directory as the journal tells it."""
 
@@ -240,6 +252,8 @@ class PowerCut:
         self.journal = scratch / "journal"
         self.base = scratch / "base"
         self.library = scratch / "powercut.so"
+        self.full_sign = scratch / "full"
+        """While this file exists, the disk is full."""
         source = Path(__file__).with_name("powercut.c")
         command = ["gcc", "-shared", "-fPIC", "-O2", "-o", str(self.library), str(source), "-lpthread"]
         subprocess.run(command, check=True)
@@ -251,6 +265,7 @@ class PowerCut:
             "POWERCUT_DIR": str(self.directory),
             "POWERCUT_JOURNAL": str(self.journal),
             "POWERCUT_IGNORE_SYNC": "1" if ignore_sync else "0",
+            "POWERCUT_FULL": str(self.full_sign),
         }
 
     def begin(self) -> None:

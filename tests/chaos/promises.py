@@ -117,13 +117,13 @@ class Load:
 
 def create(bootstrap: str, topic: NewTopic) -> None:
     """Create a topic."""
-    admin = AdminClient({"bootstrap.servers": bootstrap})
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
     admin.create_topics([topic])[topic.topic].result(20)
 
 
 def topics(bootstrap: str) -> list[str]:
     """The names of all topics."""
-    return list(AdminClient({"bootstrap.servers": bootstrap}).list_topics(timeout=20).topics)
+    return list(AdminClient({"bootstrap.servers": bootstrap, "log_level": 0}).list_topics(timeout=20).topics)
 
 
 def read_everything(bootstrap: str, topic: str) -> dict[int, list[tuple[int, int]]]:

@@ -15,8 +15,8 @@ import pytest
 
 from tapelog.testing import Broker
 from tapelog.testing.broker import BrokerError
-from tests.chaos.powercut import PowerCut
-from tests.chaos.promises import Load, PromiseBroken
+from tests.chaos.powercut import PowerCut, contents, load
+from tests.chaos.promises import Load, PromiseBroken, topics
 from tests.chaos.test_kill import start_and_kill_at_once
 
 CUTS = max(3, int(os.environ.get("TAPELOG_CHAOS_KILLS", "10")) // 2)
@@ -88,6 +88,53 @@ def test_a_broker_that_skips_its_syncs_is_found_out(tmp_path: Path) -> None:
         with pytest.raises((PromiseBroken, BrokerError)):
             plug.on()
             work.verify()
+    finally:
+        work.stop()
+        plug.broker.kill()
+
+
+@pytest.mark.timeout(120)
+def test_the_journal_tells_everything_the_broker_does_to_its_files(tmp_path: Path) -> None:
+    plug = Plug(tmp_path)
+    plug.on()
+    work = Load(plug.broker.bootstrap, "orders", tmp_path, rate=3000)
+    try:
+        work.progress()
+        work.make_topic(1)
+        work.finish()
+    finally:
+        work.stop()
+        plug.broker.stop()
+    replay = plug.power.replay()
+    assert replay.syncs > 10
+    told, there = contents(replay.tree), contents(load(plug.power.directory))
+    assert sorted(told) == sorted(there)
+    assert [path for path, data in there.items() if told[path] != data] == []
+
+
+@pytest.mark.timeout(120)
+def test_a_disk_that_is_full_for_a_while_loses_nothing(tmp_path: Path) -> None:
+    plug = Plug(tmp_path)
+    plug.on()
+    work = Load(plug.broker.bootstrap, "orders", tmp_path, rate=1000)
+    try:
+        work.progress()
+        for _ in range(4):
+            plug.power.full_sign.touch()
+            seen = -1
+            while seen != (seen := work.acknowledged()):  # until nothing more is acknowledged
+                threading.Event().wait(0.3)
+            assert "orders" in topics(plug.broker.bootstrap)  # it still answers
+            plug.power.full_sign.unlink()
+            work.progress()
+        plug.power.full_sign.touch()  # and a crash on a full disk
+        threading.Event().wait(0.3)
+        plug.off(random.Random(SEED))
+        plug.power.full_sign.unlink()
+        plug.on()
+        work.progress()
+        work.finish()
+        assert work.verify() > 0
     finally:
         work.stop()
         plug.broker.kill()

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.chaos import appender
-from tests.chaos.powercut import FileNode, PowerCut, load, surviving_bytes
+from tests.chaos.powercut import FileNode, PowerCut, contents, load, surviving_bytes
 
 pytestmark = pytest.mark.needs("gcc")
 
@@ -85,16 +85,6 @@ def test_the_journal_tells_every_change(tmp_path: Path) -> None:
     power = PowerCut(data, tmp_path / "scratch")
     power.begin()
     subprocess.run([sys.executable, "-c", WORK, str(data)], check=True, env={**os.environ, **power.environment()})
-
-    def contents(node: object, at: str = "") -> dict[str, bytes]:
-        found: dict[str, bytes] = {}
-        for name, entry in node.now.items():  # type: ignore[attr-defined]
-            if isinstance(entry, FileNode):
-                found[f"{at}/{name}"] = bytes(entry.now)
-            else:
-                found[f"{at}/{name}/"] = b""
-                found |= contents(entry, f"{at}/{name}")
-        return found
 
     told = contents(power.replay().tree)
     assert told == contents(load(data))
