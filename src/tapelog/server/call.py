@@ -5,6 +5,7 @@ A handler gets a Call and answers it once, now or later; the connection sends an
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tapelog.wire.errors import KafkaError
@@ -27,6 +28,8 @@ class Call:
         self.flexible_header = False
         self.done = False
         self.chunks: list[bytes | Region] = []
+        self.abandoned: Callable[[], None] | None = None
+        """Called if the connection closes before the answer: whoever waits for something may stop."""
 
     def reply(self, response: Message) -> None:
         """Answer with this message; the first answer counts, later ones are ignored."""

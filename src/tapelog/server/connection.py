@@ -103,6 +103,9 @@ class Connection:
             return
         self.closed = True
         self.close_reason = reason
+        for call in self.calls:
+            if call.abandoned is not None:
+                call.abandoned()
         self.calls.clear()
         self.outgoing.clear()
         self.outgoing_bytes = 0

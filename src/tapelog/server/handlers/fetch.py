@@ -90,6 +90,7 @@ class PendingFetch(FetchWaiter):
             if partition is not None:
                 partition.add_fetch(self)
                 self.parked_on.append(partition)
+        self.call.abandoned = self.unpark
         self.timer = self.node.timers.after(min(self.request.max_wait_ms, MAX_WAIT_MS_MAX), self.expired)
 
     def unpark(self) -> None:
@@ -110,7 +111,7 @@ class PendingFetch(FetchWaiter):
 
     def read(self, wanted: Wanted, budget: int, min_one: bool) -> PartitionData:
         """What one partition has for this fetch, within the budget."""
-        data = PartitionData(partition_index=wanted.index, high_watermark=-1, records=None)
+        data = PartitionData(partition_index=wanted.index, high_watermark=-1, aborted_transactions=None, records=None)
         partition = self.partition_of(wanted)
         if partition is None:
             data.error_code = self.missing(wanted)
