@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 from bench import chart, report
 from bench.load import Figures
-from bench.runner import turned
+from bench.runner import LEAD_IN_MAX, settled, turned
 from bench.scenarios import SCENARIOS, Scenario, at_least, at_most, select
 
 
@@ -71,6 +71,14 @@ def test_the_chart_is_well_formed_and_names_its_rows() -> None:
 
 def test_every_side_is_first_in_its_turn() -> None:
     assert [turned(["a", "b"], rep)[0] for rep in range(4)] == ["a", "b", "a", "b"]
+
+
+def test_a_lead_in_ends_when_a_side_no_longer_gets_cheaper() -> None:
+    assert not settled([])
+    assert not settled([10.0])
+    assert not settled([10.0, 8.0])
+    assert settled([10.0, 8.0, 7.9])
+    assert settled([10.0 / (i + 1) for i in range(LEAD_IN_MAX)])
 
 
 def test_scenarios_have_distinct_names_and_can_be_selected_by_their_beginning() -> None:
