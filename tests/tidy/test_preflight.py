@@ -80,6 +80,7 @@ def test_clients_name_their_programs_too(machine: Machine) -> None:
     machine.has("python3", f'exec {sys.executable} "$@"\n')
     machine.has("cc")
     machine.has("java")
+    machine.has("javac")
     assert "apt install maven golang nodejs npm kcat\n" in machine.preflight("clients").stderr
 
 
