@@ -29,8 +29,9 @@ REQUESTS = {d.api_key: d for d in DEFINITIONS.values() if d.kind == "request" an
 class Requests:
     """An endless supply."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, topic_ids: list[bytes] | None = None) -> None:
         self.chance = random.Random(seed)
+        self.topic_ids = topic_ids or [bytes(15) + b"\x01"]
 
     def value(self, field: Field) -> Any:
         """A value for one field."""
@@ -60,7 +61,7 @@ class Requests:
             case "float64":
                 return chance.choice([0.0, -1.0, float("inf"), float("nan"), 1e300])
             case "uuid":
-                return chance.choice([bytes(16), bytes(15) + b"\x01", chance.randbytes(16)])
+                return chance.choice([bytes(16), chance.randbytes(16), *self.topic_ids, *self.topic_ids])
             case "string":
                 return self.text(field.name)
             case "bytes":

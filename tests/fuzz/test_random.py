@@ -15,7 +15,7 @@ import pytest
 
 from tests.fuzz.requests import Requests
 from tests.fuzz.victim import Bystander, Victim
-from tests.support.raw import ConnectionClosed, Raw
+from tests.support.raw import METADATA, ConnectionClosed, Raw
 
 FRAMES = 300
 MINUTES = float(os.environ.get("TAPELOG_FUZZ_MINUTES", "0"))
@@ -27,7 +27,7 @@ GROWTH_MAX = 150 << 20
 def attack(victim: Victim, seed: int) -> dict[str, int]:
     """Send what the seed gives, on connections that change now and then; how often what happened."""
     chance = random.Random(f"connections {seed}")
-    supply = Requests(seed)
+    supply = Requests(seed, [topic_id(victim, "fuzz-a")])
     seen = {"answered": 0, "closed": 0, "waiting": 0}
     raw = Raw(victim.bootstrap, timeout=0.3)
     try:
@@ -54,6 +54,15 @@ def attack(victim: Victim, seed: int) -> dict[str, int]:
     finally:
         raw.close()
     return seen
+
+
+def topic_id(victim: Victim, topic: str) -> bytes:
+    """A topic's id, by Metadata v12 (which also creates an absent topic)."""
+    body = b"\x02" + bytes(16) + bytes([len(topic) + 1]) + topic.encode() + b"\x00" + b"\x01\x00\x00"
+    with Raw(victim.bootstrap) as raw:
+        answer = raw.call(METADATA, 12, body, flexible=True)
+    at = answer.rindex(topic.encode()) + len(topic)
+    return answer[at : at + 16]
 
 
 def one_seed(victim: Victim, seed: int) -> None:
