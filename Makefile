@@ -4,7 +4,7 @@ BIN := .venv/bin
 PY := $(BIN)/python
 export PYTHONPATH := src
 
-SEEDS ?= 500
+SEEDS ?= 2000
 MINUTES ?= 5
 
 .DEFAULT_GOAL := help
@@ -59,7 +59,7 @@ lock: ## Pin dependencies again (needs uv); `tools/lock --upgrade` takes newer o
 clients: setup ## Fetch other people's clients for tests/clients (Java, Go, Node where present)
 	@sh tests/clients/setup.sh
 
-sim: setup ## The node in simulation: SEEDS=500 seeds of power cuts
+sim: setup ## The node in simulation: SEEDS=2000 seeds of power cuts
 	TAPELOG_SEEDS=$(SEEDS) $(BIN)/pytest -q -n 2 --timeout 0 tests/simulation
 
 fuzz: setup ## Hostile bytes for MINUTES=5, new seeds each time

@@ -42,8 +42,7 @@ CHECKS = (
 
 SUITES = (
     Suite("tidy", (INTERPRETED,), 0.7, 2, "the house rules, each shown to bite"),
-    Suite("unit", (INTERPRETED, COMPILED), 1.5, 2, "one room at a time"),
-    Suite("scenarios", (INTERPRETED,), 0.5, 2, "stories told as text files"),
+    Suite("unit", (INTERPRETED, COMPILED), 1.5, 2, "one room at a time, and stories told as text files"),
     Suite("properties", (INTERPRETED, COMPILED), 2, 2, "generated values against an independent codec and models"),
     Suite("simulation", (INTERPRETED,), 2, 2, "the node in virtual time, with power cuts, from seeds"),
     Suite("fuzz", (INTERPRETED, COMPILED), 0.5, 0, "hostile bytes, fixed seeds"),
@@ -51,7 +50,7 @@ SUITES = (
     Suite("chaos", (COMPILED,), 4, 0, "kill -9 and power cuts on real processes"),
 )
 
-QUICK = ("unit", "scenarios")
+QUICK = ("unit",)
 
 TOOLS = {
     "java": "Apache Kafka's own tools",
