@@ -17,6 +17,7 @@ from tapelog.base.timers import Timers
 
 READ: Final = 1
 WRITE: Final = 4
+BROKEN: Final = 8 | 16  # EPOLLERR, EPOLLHUP
 EVENTS_MAX: Final = 1024
 
 

@@ -17,7 +17,7 @@ from typing import Final
 
 from tapelog.base.ports import Disk
 from tapelog.log.segment import FileRegion
-from tapelog.node.reactor import READ, WRITE, Pollable, Reactor
+from tapelog.node.reactor import BROKEN, READ, WRITE, Pollable, Reactor
 from tapelog.server.connection import Connection
 from tapelog.wire.primitives import Region
 
@@ -57,13 +57,15 @@ class Transport(Pollable):
         if mask & WRITE:
             self.flush()
         if mask & ~WRITE:
-            self._receive()
+            self._receive(mask & BROKEN != 0)
 
-    def _receive(self) -> None:
+    def _receive(self, broken: bool) -> None:
         connection = self.connection
         if connection.closed:
             return
         if connection.blocked:
+            if broken:  # told whether we ask for it or not, and again and again: nobody is there to answer
+                connection.close("")
             self._watch(self.mask & ~READ)
             return
         missing = connection.wanted - connection.partial_bytes
