@@ -108,6 +108,7 @@ class Partitions:
     def remove(self, topics: list[TopicImage]) -> None:
         """Topics that were deleted: everybody who waits is told, the files go."""
         node = self.node
+        gone: list[tuple[str, int]] = []
         for topic in topics:
             state = node.topics.pop(topic.name, None)
             node.topics_by_id.pop(topic.id, None)
@@ -116,7 +117,9 @@ class Partitions:
             for partition in state.partitions:
                 if partition is not None:
                     partition.close(int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
-                    self.directory.delete(topic.name, partition.index)
+                    gone.append((topic.name, partition.index))
+        if gone:
+            self.directory.delete_many(gone)
 
     def configure(self, changed: Mapping[ConfigKey, None]) -> None:
         """Settings changed: tell the logs they concern."""
