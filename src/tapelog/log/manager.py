@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from tapelog.base.ports import Clock, Disk, DiskError, Entropy
+from tapelog.base.ports import Clock, Disk, DiskError, DiskFullError, Entropy
 from tapelog.log import checkpoints as text
 from tapelog.log import names
 from tapelog.log.checkpoint_round import CheckpointRound
@@ -57,6 +57,7 @@ class LogDirectory:
         self._recovery_points: dict[TopicPartition, int] = {}
         self._start_offsets: dict[TopicPartition, int] = {}
         self._too_high = False  # a recovery point on disk
+        self._outdated: dict[str, None] = {}  # checkpoint files that still speak of deleted logs
         self._round: CheckpointRound | None = None
         self._after_round: list[Callable[[], None]] = []
         self.closed = False
@@ -128,16 +129,20 @@ class LogDirectory:
         return opened
 
     def create_many(self, wanted: Iterable[NewLog]) -> list[Log]:
-        """Create (or open) these partitions and make them durable with one sync. Blocks for it."""
-        created = []
-        for new in wanted:
-            log = self._open(new.topic, new.partition, new.config, new.topic_id, False)
-            self.logs[new.topic, new.partition] = log
-            created.append(log)
-        if created:
-            self.disk.sync_all()
-            for log in created:
-                log.names_unflushed = False
+        """Create (or open) these partitions and make them durable with one sync. Blocks for it. When the disk is full
+        some may have been created: those are durable, too."""
+        self._write_outdated()
+        created: list[Log] = []
+        try:
+            for new in wanted:
+                log = self._open(new.topic, new.partition, new.config, new.topic_id, False)
+                self.logs[new.topic, new.partition] = log
+                created.append(log)
+        finally:
+            if created:
+                self.disk.sync_all()
+                for log in created:
+                    log.names_unflushed = False
         self._lower_recovery_points()
         return created
 
@@ -157,9 +162,10 @@ class LogDirectory:
         self.disk.sync_dir(self.path)
         # a log created later under such a name must not inherit what the checkpoints say of this one
         if recorded:
-            self._write_offsets(names.RECOVERY_POINTS, self._current_recovery_points())
+            self._outdated[names.RECOVERY_POINTS] = None
         if started_late:
-            self.write_start_offsets()
+            self._outdated[names.START_OFFSETS] = None
+        self._try_outdated()
         disk = self.disk
 
         def remove() -> None:
@@ -268,7 +274,8 @@ class LogDirectory:
 
     def _complete(self, checkpoint: CheckpointRound) -> None:
         if not checkpoint.complete():  # deleted meanwhile: take the recovery point on disk back
-            self._write_offsets(names.RECOVERY_POINTS, self._current_recovery_points())
+            self._outdated[names.RECOVERY_POINTS] = None
+            self._try_outdated()
         self.high_watermarks = checkpoint.high_watermarks
 
     def _current_recovery_points(self) -> dict[TopicPartition, int]:
@@ -330,6 +337,18 @@ class LogDirectory:
         if self._too_high:
             self._write_offsets(names.RECOVERY_POINTS, self._current_recovery_points())
             self._too_high = False
+
+    def _write_outdated(self) -> None:
+        for name in list(self._outdated):
+            points = name == names.RECOVERY_POINTS
+            self._write_offsets(name, self._current_recovery_points() if points else self._current_start_offsets())
+            del self._outdated[name]
+
+    def _try_outdated(self) -> None:
+        try:
+            self._write_outdated()
+        except DiskFullError:
+            pass  # create_many tries again, and a start leaves out what has no directory
 
     def _forget_absent(self) -> None:
         """A log that was deleted just before a crash may have left its offsets in the checkpoints. A new log of that

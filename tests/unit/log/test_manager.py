@@ -214,6 +214,43 @@ def test_a_background_checkpoint_takes_the_busiest_logs_first() -> None:
     assert results == [None, None]
 
 
+def test_a_full_disk_does_not_keep_logs_from_being_deleted() -> None:
+    house = House()
+    house.create(("orders", 0))
+    house.fill("orders", 0, 10)
+    house.directory.logs["orders", 0].increment_start_offset(8)
+    house.directory.write_checkpoints()
+    house.directory.write_start_offsets()
+    house.disk.capacity_bytes = 0
+    house.directory.delete("orders", 0)
+    assert house.directory.partitions() == []
+    with pytest.raises(DiskFullError):
+        house.create(("orders", 0))  # not before the checkpoints have forgotten its namesake
+    assert house.directory.partitions() == []
+    house.disk.capacity_bytes = None
+    house.create(("orders", 0))
+    house.fill("orders", 0, 3)
+    house.directory.logs["orders", 0].flush()
+    house.reopen(kill=False)
+    log = house.directory.logs["orders", 0]
+    assert (log.start_offset, log.end_offset) == (0, 3)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_logs_created_before_the_disk_was_full_are_durable(seed: int) -> None:
+    house = House()
+    house.disk.entropy = SimEntropy(seed)
+    house.create(("payments", 0))
+    house.disk.capacity_bytes = house.disk.total_bytes() - house.disk.free_bytes() + 60  # one partition.metadata
+    with pytest.raises(DiskFullError):
+        house.create(("orders", 0), ("orders", 1))
+    house.disk.capacity_bytes = None
+    house.fill("orders", 0, 3)
+    house.directory.logs["orders", 0].flush()
+    house.reopen(kill=False)
+    assert house.directory.logs["orders", 0].end_offset == 3
+
+
 def test_start_offsets_survive_a_crash() -> None:
     house = House()
     house.create(("orders", 0), ("orders", 1))

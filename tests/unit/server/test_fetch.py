@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tapelog.base.ports import DiskError
 from tapelog.log.log import COORDINATOR
 from tapelog.wire.errors import ErrorCode
 from tapelog.wire.messages.fetch_request import FetchPartition
@@ -312,3 +313,24 @@ def test_a_fenced_fetch_is_told_where_the_leader_listens(rig: Rig, version: int)
     part = FetchPartition(partition=0, current_leader_epoch=4, fetch_offset=0, partition_max_bytes=100)
     response = rig.client.call(fetch_request(part, topic="", topic_id=rig.topic_id()), version)
     assert [(node.node_id, node.host, node.port) for node in response.node_endpoints] == [(1, "127.0.0.1", 9092)]
+
+
+def test_a_reader_of_an_older_segment_does_not_wait_for_more_bytes(rig: Rig) -> None:
+    rig.produce(rig.batch(b"a"))
+    rig.partition().log.roll()
+    rig.produce(rig.batch(b"b"))
+    answers = rig.later(fetch_request(wants(0, 0), min_bytes=100_000, max_wait_ms=10_000), 12)
+    assert [values(answer) for answer in answers] == [{0: [b"a"]}], "the rest is in the next segment: come back for it"
+    assert waiters(rig) == 0
+
+
+def test_a_segment_that_cannot_be_read_is_told_to_its_reader_only(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    rig.produce(rig.batch(b"a"), index=0)
+    rig.produce(rig.batch(b"b"), index=1)
+
+    def fail(*_: object) -> None:
+        raise DiskError("bad sector")
+
+    monkeypatch.setattr(rig.partition(index=0).log, "read", fail)
+    assert rig.fetch(index=0).error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    assert rig.values(index=1) == [b"b"]

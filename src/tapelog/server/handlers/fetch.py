@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tapelog.base.ports import DiskError
 from tapelog.base.timers import Timer
 from tapelog.replication.partition import Partition
 from tapelog.replication.waiting import FetchWaiter
@@ -42,6 +43,8 @@ class PendingFetch(FetchWaiter):
         self.request = request
         self.session, self.wanted, self.incremental = node.fetch_sessions.open(request, call.version)
         self.by_id = call.version >= 13
+        self.behind = False
+        """Whether a partition is read from an older segment: there is more, so nobody waits for it."""
         self.timer: Timer | None = None
         self.parked_on: list[Partition] = []
 
@@ -69,6 +72,7 @@ class PendingFetch(FetchWaiter):
             return
         parts: list[tuple[Wanted, PartitionData]] = []
         total, urgent = 0, False
+        self.behind = False
         for wanted in self.wanted.values():
             data = self.read(wanted, self.bytes_max - total, total == 0)
             records = data.records
@@ -77,7 +81,7 @@ class PendingFetch(FetchWaiter):
             if data.error_code or data.diverging_epoch is not None:
                 urgent = True
             parts.append((wanted, data))
-        if final or urgent or total >= self.request.min_bytes:
+        if final or urgent or self.behind or total >= self.request.min_bytes:
             self.unpark()
             self.answer(parts)
         elif self.timer is None:
@@ -139,6 +143,8 @@ class PendingFetch(FetchWaiter):
             room = min(wanted.max_bytes, budget)
             if room > 0 or min_one:
                 data.records = log.read(wanted.offset, max(room, 0), upper, min_one)
+                if data.records is not None and wanted.offset < log.active.base_offset:
+                    self.behind = True
             if self.request.isolation_level == _READ_COMMITTED and data.records is not None:
                 data.aborted_transactions = [
                     AbortedTransaction(producer_id=aborted.producer_id, first_offset=aborted.first_offset)
@@ -146,6 +152,9 @@ class PendingFetch(FetchWaiter):
                 ]
         except KafkaError as error:
             data.error_code = int(error.code)
+            data.records = None
+        except DiskError:
+            data.error_code = int(ErrorCode.KAFKA_STORAGE_ERROR)
             data.records = None
         return data
 
