@@ -18,6 +18,7 @@ OFFSET_ENTRY: Final = 8
 TIME_ENTRY: Final = 12
 # entries read at once when a binary search has come this close
 BLOCK: Final = 256
+CACHED: Final = 1024
 # entries kept in memory before they are written out without waiting for a checkpoint
 TAIL_MAX: Final = 1024
 
@@ -81,6 +82,8 @@ class OffsetIndex:
         self.stored = IndexFile(disk, path, OFFSET_ENTRY)
         self._offsets: list[int] = []
         self._positions: list[int] = []
+        self._block = b""  # stored entries read last: readers come back to them
+        self._block_first = 0
 
     def count(self) -> int:
         """Entries, stored or not."""
@@ -138,16 +141,28 @@ class OffsetIndex:
         del self._offsets[keep:]
         del self._positions[keep:]
         if not keep:
+            self._block = b""
             self.stored.cut(self._rank(offset - 1 - self.base_offset, 0))
 
     def clear(self) -> None:
         """Forget everything."""
         self._offsets.clear()
         self._positions.clear()
+        self._block = b""
         self.stored.cut(0)
 
     def _rank(self, target: int, column: int) -> int:
         """How many stored entries have column <= target."""
+        number = self._rank_in_block(target, column)
+        if number >= 0:
+            return number
+        if self._block:  # a reader that moves on needs the entries behind
+            first = self._block_first + len(self._block) // OFFSET_ENTRY - 1
+            if first < self.stored.count:
+                self._load(first)
+                number = self._rank_in_block(target, column)
+                if number >= 0:
+                    return number
         low, high = 0, self.stored.count
         while high - low > BLOCK:
             middle = (low + high) // 2
@@ -157,7 +172,8 @@ class OffsetIndex:
                 high = middle
         if low == high:
             return low
-        block, first = self.stored.read(low, high - low), low
+        self._load(low)
+        block, first = self._block, low
         while low < high:
             middle = (low + high) // 2
             if int(read_i32_be(block, (middle - first) * OFFSET_ENTRY + column)) <= target:
@@ -166,9 +182,36 @@ class OffsetIndex:
                 high = middle
         return low
 
+    def _load(self, first: int) -> None:
+        self._block = self.stored.read(first, min(CACHED, self.stored.count - first))
+        self._block_first = first
+
+    def _rank_in_block(self, target: int, column: int) -> int:
+        """The same, if the cached block can tell; -1 otherwise."""
+        block = self._block
+        count = len(block) // OFFSET_ENTRY
+        if not count or int(read_i32_be(block, column)) > target:
+            return -1
+        last = int(read_i32_be(block, (count - 1) * OFFSET_ENTRY + column))
+        if last <= target and self._block_first + count < self.stored.count:
+            return -1
+        low, high = 0, count
+        while low < high:
+            middle = (low + high) // 2
+            if int(read_i32_be(block, middle * OFFSET_ENTRY + column)) <= target:
+                low = middle + 1
+            else:
+                high = middle
+        return self._block_first + low
+
     def _search(self, target: int, column: int) -> int:
         number = self._rank(target, column)
-        return int(read_i32_be(self.stored.read(number - 1, 1), 4)) if number else 0
+        if not number:
+            return 0
+        at = (number - 1 - self._block_first) * OFFSET_ENTRY
+        if 0 <= at < len(self._block):
+            return int(read_i32_be(self._block, at + 4))
+        return int(read_i32_be(self.stored.read(number - 1, 1), 4))
 
 
 class TimeIndex:

@@ -1,9 +1,7 @@
 """Sockets: accept, receive, send. Everything about requests is the connection's business.
 
-Answers leave with one `send` per wake-up. Regions of log files pass through one scratch buffer, read with
-RWF_NOWAIT and sent together with the bytes around them: two copies in the processor's cache cost less than
-sendfile's page references and extra packets (ADR 0006). What is not in the page cache is read ahead by a thread
-first, so that the loop never waits for a disk.
+Answers leave with one `send` per wake-up; large file regions by `sendfile`, straight from the page cache. A region that
+is not in the page cache is read ahead by a thread first, so that the loop never waits for a disk.
 """
 
 from __future__ import annotations
@@ -25,16 +23,14 @@ log = logging.getLogger("tapelog.node")
 
 RECEIVE_BYTES: Final = 1 << 16
 RECEIVE_BYTES_MAX: Final = 1 << 20
-SEND_BYTES: Final = 1 << 20
-PIECES_MAX: Final = 512
-SCRATCH_BYTES: Final = 2 << 20
-READ_AHEAD_BYTES: Final = 4 << 20
-READ_STRIDE: Final = 1 << 17
+SENDFILE_FROM: Final = 1 << 15
+SEND_BYTES: Final = 1 << 18
+PROBE_STRIDE: Final = 1 << 17
 ACCEPTS_PER_WAKE_UP: Final = 64
 ACCEPT_PAUSE_MS: Final = 100
+MSG_MORE: Final = getattr(socket, "MSG_MORE", 0)
+TCP_CORK: Final = getattr(socket, "TCP_CORK", 0)
 NOWAIT: Final = getattr(os, "RWF_NOWAIT", 0)
-SCRATCH: Final = memoryview(bytearray(SCRATCH_BYTES))
-"""Where regions pass on their way from the page cache to a socket: small enough for the processor's cache."""
 
 
 class Transport(Pollable):
@@ -50,6 +46,7 @@ class Transport(Pollable):
         self.active_ms = 0
         self.warming = False
         self.warm: Region | None = None
+        self.corked = False
         reactor.watch(self.fd, self, READ)
 
     def ready(self, mask: int) -> None:
@@ -69,6 +66,8 @@ class Transport(Pollable):
             self._watch(self.mask & ~READ)
             return
         missing = connection.wanted - connection.partial_bytes
+        if connection.partial_bytes == 0:
+            missing = connection.last_frame
         size = RECEIVE_BYTES if missing < RECEIVE_BYTES else min(missing, RECEIVE_BYTES_MAX)
         try:
             data = self.sock.recv(size)
@@ -120,69 +119,79 @@ class Transport(Pollable):
             self.reactor.poller.change(self.fd, mask)
 
     def _send_all(self) -> bool:
-        """Send until everything has left or the socket is full; regions are gathered through the scratch buffer."""
         connection = self.connection
         out = connection.outgoing
         while out:
-            pieces: list[bytes | memoryview] = []
-            size, used = 0, 0
+            head = out[0]
+            if isinstance(head, bytes) or head.size < SENDFILE_FROM:
+                if not self._send_bytes(connection):
+                    return False
+            elif isinstance(head, FileRegion):
+                if not self._send_file(connection, head):
+                    return False
+            else:
+                out[0] = head.read()
+        if self.corked:
+            self._cork(False)
+        return True
+
+    def _send_bytes(self, connection: Connection) -> bool:
+        out = connection.outgoing
+        if len(out) == 1 and isinstance(out[0], bytes):
+            data = out[0]
+            out.clear()
+        else:
+            pieces: list[bytes] = []
+            size, taken = 0, 0
             for chunk in out:
                 if isinstance(chunk, bytes):
                     pieces.append(chunk)
                     size += len(chunk)
+                elif chunk.size < SENDFILE_FROM:
+                    pieces.append(chunk.read())
+                    size += chunk.size
                 else:
-                    view = self._load(chunk, used)
-                    if view is None:
-                        break
-                    pieces.append(view)
-                    used += len(view)
-                    size += len(view)
-                    if len(view) < chunk.size:
-                        break
-                if size >= SEND_BYTES or len(pieces) == PIECES_MAX:
                     break
-            if not pieces:
-                self._read_ahead(out[0])
-                return False
-            sent = self._send(pieces, used > 0)
-            connection.outgoing_bytes -= sent
-            _consume(out, sent)
-            if sent < size:
-                return False
+                taken += 1
+                if size >= SEND_BYTES:
+                    break
+            data = b"".join(pieces)
+            del out[:taken]
+        try:
+            sent = self.sock.send(data, MSG_MORE) if out else self.sock.send(data)
+        except BlockingIOError:
+            sent = 0
+        connection.outgoing_bytes -= sent
+        if sent < len(data):
+            out.insert(0, data[sent:] if sent else data)
+            return False
         return True
 
-    def _send(self, pieces: list[bytes | memoryview], gather: bool) -> int:
-        try:
-            if gather:
-                return self.sock.sendmsg(pieces)
-            return self.sock.send(pieces[0] if len(pieces) == 1 else b"".join(pieces))
-        except BlockingIOError:
-            return 0
-
-    def _load(self, region: Region, used: int) -> bytes | memoryview | None:
-        """What of the region is in the page cache and fits behind `used` in the scratch buffer; None if nothing."""
-        if not isinstance(region, FileRegion) or region.file.fileno() < 0:
-            return region.read()
-        size = min(region.size, SCRATCH_BYTES - used)
-        if size <= 0:
-            return None
-        view = SCRATCH[used : used + size]
-        flags = NOWAIT if self.warm is not region else 0
-        try:
-            got = os.preadv(region.file.fileno(), [view], region.position, flags)
-        except BlockingIOError:
-            return None
-        except OSError as error:
-            if error.errno != errno.EOPNOTSUPP:
-                raise
-            got = os.preadv(region.file.fileno(), [view], region.position)
-        if got == 0:
-            raise OSError("the file ended before the region")
+    def _send_file(self, connection: Connection, region: FileRegion) -> bool:
+        if self.warm is not region and not _in_page_cache(region):
+            self._read_ahead(region)
+            return False
+        if not self.corked and len(connection.outgoing) > 1:
+            self._cork(True)
+        fd = region.file.fileno()
+        while region.size > 0:
+            sent = os.sendfile(self.fd, fd, region.position, region.size)
+            if sent == 0:
+                raise OSError("the file ended before the region")
+            region.position += sent
+            region.size -= sent
+            connection.outgoing_bytes -= sent
         self.warm = None
-        return view[:got] if got < size else view
+        connection.outgoing.pop(0)
+        return True
 
-    def _read_ahead(self, region: bytes | Region) -> None:
-        assert isinstance(region, FileRegion)
+    def _cork(self, on: bool) -> None:
+        """Let what follows a region leave in the same packet: the client is woken once less."""
+        if TCP_CORK:
+            self.sock.setsockopt(socket.IPPROTO_TCP, TCP_CORK, 1 if on else 0)
+            self.corked = on
+
+    def _read_ahead(self, region: FileRegion) -> None:
         self.warming = True
         self.warm = region
         self.disk.start_job(ReadAhead(region).run, self._warmed)
@@ -204,30 +213,27 @@ class ReadAhead:
     def run(self) -> None:
         """Read it once, in strides."""
         region = self.region
-        position, end = region.position, region.position + min(region.size, READ_AHEAD_BYTES)
+        position, end = region.position, region.position + region.size
         while position < end:
-            region.file.read(position, min(READ_STRIDE, end - position))
-            position += READ_STRIDE
+            region.file.read(position, min(PROBE_STRIDE, end - position))
+            position += PROBE_STRIDE
 
 
-def _consume(out: list[bytes | Region], sent: int) -> None:
-    """Take what was sent off the front."""
-    done = 0
-    while sent > 0:
-        chunk = out[done]
-        size = len(chunk) if isinstance(chunk, bytes) else chunk.size
-        if size > sent:
-            if isinstance(chunk, bytes):
-                out[done] = chunk[sent:]
-            elif isinstance(chunk, FileRegion):
-                chunk.position += sent
-                chunk.size -= sent
-            else:
-                out[done] = chunk.read()[sent:]
-            break
-        sent -= size
-        done += 1
-    del out[:done]
+def _in_page_cache(region: FileRegion) -> bool:
+    if not NOWAIT:
+        return True
+    fd, one = region.file.fileno(), bytearray(1)
+    position, last = region.position, region.position + region.size - 1
+    try:
+        while position < last:
+            os.preadv(fd, [one], position, NOWAIT)
+            position += PROBE_STRIDE
+        os.preadv(fd, [one], last, NOWAIT)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 class Acceptor(Pollable):

@@ -50,6 +50,7 @@ class Connection:
         self.requests = 0
         self.partial: list[bytes] = []
         self.partial_bytes = 0
+        self.last_frame = 0
         self.wanted = 4
         """How many bytes the frame at the head of `partial` needs before parsing makes sense."""
 
@@ -132,6 +133,7 @@ class Connection:
                 )
                 return
             end = pos + 4 + length
+            self.last_frame = 4 + length
             if end > size:
                 self.wanted = 4 + length
                 break
