@@ -39,7 +39,6 @@ class LogConfig:
         self.timestamp_before_max_ms = number("message.timestamp.before.max.ms", LONG_MAX)
         self.timestamp_after_max_ms = number("message.timestamp.after.max.ms", 3600000)
         self.file_delete_delay_ms = number("file.delete.delay.ms", 60000)
-        self.producer_id_expiration_ms = number("producer.id.expiration.ms", 86400000)
         self.log_append_time = given.get("message.timestamp.type", "CreateTime") == "LogAppendTime"
         policies = [name.strip() for name in given.get("cleanup.policy", "delete").split(",")]
         self.compact = "compact" in policies

@@ -257,9 +257,9 @@ class StoredLog:
         if before != offset and not (number >= 0 and self.segments.items[number].base_offset == before):
             self.disk.remove(self.path_of(before, names.SNAPSHOT))
 
-    def expire_producers(self, now_ms: int) -> list[int]:
-        """Forget producers silent for producer.id.expiration.ms; returns their ids."""
-        return self.producers.expire(now_ms, self.config.producer_id_expiration_ms)
+    def expire_producers(self, now_ms: int, expiration_ms: int) -> list[int]:
+        """Forget producers silent for so long (producer.id.expiration.ms); returns their ids."""
+        return self.producers.expire(now_ms, expiration_ms)
 
     def path_of(self, offset: int, suffix: str) -> str:
         """A file of this log named after an offset."""

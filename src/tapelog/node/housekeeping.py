@@ -106,7 +106,7 @@ class Housekeeping:
     def _expire_one(self, key: tuple[str, int]) -> None:
         held = self.node.directory.logs.get(key)
         if held is not None:
-            held.expire_producers(self.node.clock.wall_ms())
+            held.expire_producers(self.node.clock.wall_ms(), self.node.setting_int("producer.id.expiration.ms"))
 
     def _in_steps(self, work: Callable[[tuple[str, int]], None]) -> None:
         keys = [(partition.topic, partition.index) for partition in self.node.partitions.all()]

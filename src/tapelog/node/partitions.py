@@ -10,7 +10,7 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from tapelog.base.ports import DiskFullError
+from tapelog.base.ports import DiskError, DiskFullError
 from tapelog.log.config import LogConfig
 from tapelog.log.log import Log
 from tapelog.log.manager import LogDirectory, NewLog
@@ -96,6 +96,8 @@ class Partitions:
         except DiskFullError as error:
             node.dispatcher.complain(f"no room for the logs of new partitions: {error}. Free some space")
             self.missing += topics
+        except DiskError as error:
+            node.storage_broke(error)
         for topic in topics:
             self._lead(topic)
 
@@ -118,8 +120,12 @@ class Partitions:
                 if partition is not None:
                     partition.close(int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
                     gone.append((topic.name, partition.index))
-        if gone:
+        if not gone:
+            return
+        try:
             self.directory.delete_many(gone)
+        except DiskError as error:
+            node.storage_broke(error)
 
     def configure(self, changed: Mapping[ConfigKey, None]) -> None:
         """Settings changed: tell the logs they concern."""

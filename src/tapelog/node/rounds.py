@@ -1,7 +1,8 @@
 """Flush rounds: everything written since the last round becomes durable together, one round at a time.
 
 While a round is on its way to the disk, the writes of many wake-ups gather for the next one: that is the group commit.
-A failed round is never tried again; the log directory goes offline (ADR 0002).
+After a failed round there is never another, since it might succeed over pages that are lost: the log directory goes
+offline (ADR 0002).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ class FlushRounds:
         self.rounds = 0
         self._under_way: list[tuple[Partition, FlushTicket]] = []
         self._running = False
+        self._failed = False
 
     @property
     def running(self) -> bool:
@@ -32,7 +34,7 @@ class FlushRounds:
 
     def start(self) -> None:
         """Begin a round if something waits for one and none is under way."""
-        if self._running or not self.hub.unflushed:
+        if self._running or self._failed or not self.hub.unflushed:
             return
         partitions, self.hub.unflushed = self.hub.unflushed, []
         files: list[File] = []
@@ -50,6 +52,7 @@ class FlushRounds:
         self._running = False
         finished, self._under_way = self._under_way, []
         if error is not None:
+            self._failed = True
             self.failed(error)
             return
         for partition, ticket in finished:

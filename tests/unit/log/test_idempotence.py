@@ -116,12 +116,12 @@ def test_a_duplicate_tells_the_append_time_of_its_original() -> None:
 
 
 def test_silent_producers_are_forgotten() -> None:
-    bench = Bench({"producer.id.expiration.ms": "1000"})
+    bench = Bench()
     bench.append(bench.idempotent(0, producer_id=1))
     bench.append(bench.idempotent(0, producer_id=3, transactional=True))
     bench.clock.advance(600)
     bench.append(bench.idempotent(0, producer_id=2))
     bench.clock.advance(600)
-    assert bench.log.expire_producers(bench.clock.wall_ms()) == [1]
+    assert bench.log.expire_producers(bench.clock.wall_ms(), 1000) == [1]
     assert sorted(bench.log.producers.entries) == [2, 3]
     bench.append(bench.idempotent(17, producer_id=1))
