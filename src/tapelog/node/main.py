@@ -20,6 +20,7 @@ from tapelog.base.ports import DiskError
 from tapelog.base.timers import Timers
 from tapelog.metadata.image import Endpoint
 from tapelog.node.core import NodeCore
+from tapelog.node.memory import keep_large_buffers
 from tapelog.node.reactor import Reactor, bind
 from tapelog.node.shell import Shell
 from tapelog.node.system import SystemClock, SystemDisk, SystemEntropy
@@ -28,7 +29,6 @@ log = logging.getLogger("tapelog.node")
 
 COLLECTOR_THRESHOLDS: Final = (100_000, 20, 50)
 TUNE_AFTER_MS: Final = 200
-MALLOC_OPTIONS: Final = ((-3, 32 << 20), (-1, 64 << 20))  # M_MMAP_THRESHOLD, M_TRIM_THRESHOLD
 
 
 class DirectoryInUseError(Exception):
@@ -78,7 +78,7 @@ def _run(config: NodeConfig, directory: str, on_ready: Callable[[str], None]) ->
         shell.listen(bound, listener.name)
     core.housekeeping.start()
     _calm_the_collector()
-    timers.after(TUNE_AFTER_MS, _keep_large_buffers)
+    timers.after(TUNE_AFTER_MS, keep_large_buffers)
     on_ready(",".join(f"{endpoint.host}:{endpoint.port}" for endpoint in endpoints.values()))
     reactor.run(shell.settle)
     shell.close()
@@ -94,16 +94,6 @@ def _calm_the_collector() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*COLLECTOR_THRESHOLDS)
-
-
-def _keep_large_buffers() -> None:
-    """Let malloc keep the memory of large requests instead of returning it and faulting it in again (glibc only)."""
-    import ctypes
-
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is not None:
-        for option, value in MALLOC_OPTIONS:
-            mallopt(option, value)
 
 
 def _listeners(config: NodeConfig) -> list[Listener]:

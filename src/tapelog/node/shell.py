@@ -11,11 +11,13 @@ import socket
 from typing import Final
 
 from tapelog.node.core import NodeCore
+from tapelog.node.memory import give_memory_back
 from tapelog.node.reactor import Reactor
 from tapelog.node.transport import Acceptor, Transport
 
 ROUNDS_MAX: Final = 1000
 IDLE_CHECK_MS: Final = 10_000
+TRIM_BYTES: Final = 64 << 20
 HELD_BYTES_MAX: Final = 1 << 29  # unless queued.max.request.bytes says otherwise
 """Half-received requests may hold this much memory together; beyond it the largest one's connection is closed."""
 
@@ -29,6 +31,7 @@ class Shell:
         self.transports: dict[int, Transport] = {}
         self._per_host: dict[str, int] = {}
         self._acceptors: list[Acceptor] = []
+        self._trim_due = False
         asked = core.setting_int("queued.max.request.bytes")
         self._held_bytes_max = asked if asked > 0 else HELD_BYTES_MAX
         reactor.timers.after(IDLE_CHECK_MS, self._check_connections)
@@ -48,6 +51,8 @@ class Shell:
                     transport = self.transports.get(connection.number)
                     if transport is not None:
                         transport.flush()
+            if dispatcher.held_bytes > TRIM_BYTES:
+                self._trim_due = True
             if dispatcher.held_bytes > self._held_bytes_max:
                 self._relieve()
             if dispatcher.closed_connections:
@@ -105,6 +110,9 @@ class Shell:
         for transport in list(self.transports.values()):
             if 0 < idle_ms < now_ms - transport.active_ms and not transport.connection.calls:
                 transport.connection.close("")
+        if self._trim_due and core.dispatcher.held_bytes < TRIM_BYTES:
+            self._trim_due = False
+            give_memory_back()
         self.reactor.timers.after(IDLE_CHECK_MS, self._check_connections)
 
     def _relieve(self) -> None:
