@@ -13,7 +13,7 @@ import socket
 from collections.abc import Callable
 from typing import Final
 
-from tapelog.base.ports import Disk
+from tapelog.base.ports import Disk, DiskError
 from tapelog.log.segment import FileRegion
 from tapelog.node.reactor import BROKEN, READ, WRITE, Pollable, Reactor
 from tapelog.server.connection import Connection
@@ -92,6 +92,9 @@ class Transport(Pollable):
             finished = self._send_all()
         except BlockingIOError:
             finished = False
+        except DiskError as error:
+            connection.close(f"reading a log segment failed: {error}")
+            return
         except OSError:
             connection.close("")
             return
@@ -148,7 +151,10 @@ class Transport(Pollable):
                     pieces.append(chunk)
                     size += len(chunk)
                 elif chunk.size < SENDFILE_FROM:
-                    pieces.append(chunk.read())
+                    piece = chunk.read()
+                    if len(piece) < chunk.size:
+                        raise DiskError("the file ended before the region")
+                    pieces.append(piece)
                     size += chunk.size
                 else:
                     break

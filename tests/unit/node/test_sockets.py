@@ -1,0 +1,512 @@
+"""The reactor, the transports and the shell over real sockets: any way a client may send, receive, stall or vanish."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tapelog.base.node_config import Listener, NodeConfig
+from tapelog.base.timers import Timers
+from tapelog.metadata.image import Endpoint
+from tapelog.node.core import NodeCore
+from tapelog.node.reactor import Pollable, Reactor, bind
+from tapelog.node.shell import IDLE_CHECK_MS, Shell
+from tapelog.node.system import SystemClock, SystemDisk, SystemEntropy
+from tapelog.node.transport import ACCEPT_PAUSE_MS
+from tapelog.server.connection import OUTGOING_BYTES_MAX
+from tapelog.wire.catalog import response_class
+from tapelog.wire.message import Message
+from tapelog.wire.messages.api_versions_request import ApiVersionsRequest
+from tapelog.wire.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
+from tapelog.wire.messages.delete_topics_request import DeleteTopicsRequest
+from tapelog.wire.messages.metadata_request import MetadataRequest
+from tapelog.wire.primitives import Reader, Writer
+from tapelog.wire.record_batch import Record, build_batch
+from tests.support.rig import TOPIC, fetch_request, produce_request, raw_records, wants
+
+API_VERSIONS = ApiVersionsRequest()
+
+
+class JumpingClock(SystemClock):
+    """The real clock, which can be set forward."""
+
+    ahead_ms = 0
+
+    def monotonic_ms(self) -> int:
+        return super().monotonic_ms() + self.ahead_ms
+
+
+class House:
+    """A node with real sockets and files whose loop the test turns by hand."""
+
+    def __init__(self, directory: Path, settings: dict[str, str] | None = None) -> None:
+        self.clock = JumpingClock()
+        self.reactor = Reactor(Timers(self.clock))
+        config = NodeConfig(
+            node_id=1,
+            cluster_id="AAAAAAAAAAAAAAAAAAAAAQ",
+            listeners=[Listener("PLAINTEXT", "127.0.0.1", 9092)],
+            controller_listener=Listener("CONTROLLER", "127.0.0.1", 9093),
+            log_dirs=[str(directory)],
+            settings=settings or {},
+        )
+        disk = SystemDisk(str(directory), self.reactor.post)
+        self.core = NodeCore(config, self.clock, SystemEntropy(), disk, self.reactor.timers)
+        self.core.boot()
+        self.listener = bind("127.0.0.1", 0, 50)
+        self.address = self.listener.getsockname()
+        endpoint = Endpoint("PLAINTEXT", "127.0.0.1", self.address[1])
+        self.core.register([endpoint], endpoint)
+        self.shell = Shell(self.reactor, self.core)
+        self.turn_until(lambda: self.core.metadata.broker_epoch >= 0, "registered")
+        self.shell.listen(self.listener, "PLAINTEXT")
+        self.core.housekeeping.start()
+
+    def turn(self) -> None:
+        """One round of the loop; waits a few milliseconds at most."""
+        self.reactor.timers.after(5, lambda: None)
+        self.reactor.turn(self.shell.settle)
+
+    def turn_until(self, condition: Callable[[], Any], what: str, seconds: float = 20.0) -> None:
+        """Turn until it is so."""
+        deadline = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < deadline, f"never: {what}"
+            self.turn()
+
+    def connect(self, receive_buffer: int = 0) -> Client:
+        """A client that the node knows of."""
+        before = self.core._connections
+        client = Client(self, receive_buffer)
+        self.turn_until(lambda: self.core._connections > before or client.closed(), "accepted")
+        return client
+
+    def close(self) -> None:
+        """Stop, in order."""
+        self.shell.close()
+        self.core.shutdown()
+
+
+class Client:
+    """A socket that never blocks, in the same thread as the node."""
+
+    def __init__(self, house: House, receive_buffer: int = 0) -> None:
+        self.house = house
+        self.sock = socket.socket()
+        if receive_buffer:
+            self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        self.sock.connect(house.address)
+        self.sock.setblocking(False)
+        self.correlation = 0
+        self.received = bytearray()
+        self.ended = False
+
+    def frame(self, request: Message, version: int) -> bytes:
+        """The bytes of a request."""
+        self.correlation += 1
+        writer = Writer()
+        writer.begin_frame()
+        writer.i16(request.API_KEY)
+        writer.i16(version)
+        writer.i32(self.correlation)
+        writer.nullable_string("t")
+        if version >= request.FLEXIBLE_FROM:
+            writer.i8(0)
+        request.encode(writer, version)
+        writer.end_frame()
+        return writer.tobytes()
+
+    def send(self, data: bytes) -> None:
+        """Send everything, letting the node work meanwhile."""
+        view = memoryview(data)
+        while view:
+            try:
+                view = view[self.sock.send(view) :]
+            except BlockingIOError:
+                self.house.turn()
+
+    def receive(self, limit: int = 1 << 20) -> int:
+        """Take what is there now; how much it was."""
+        try:
+            data = self.sock.recv(limit)
+        except BlockingIOError:
+            return 0
+        except ConnectionError:
+            data = b""
+        self.ended = self.ended or not data
+        self.received += data
+        return len(data)
+
+    def closed(self) -> bool:
+        """Whether the node closed the connection."""
+        self.receive()
+        return self.ended
+
+    def take_frame(self, limit: int = 1 << 20) -> bytes:
+        """The next answer; at most limit bytes are received at a time."""
+        while True:
+            if len(self.received) >= 4:
+                size = struct.unpack_from(">i", self.received)[0]
+                if len(self.received) >= 4 + size:
+                    frame = bytes(self.received[4 : 4 + size])
+                    del self.received[: 4 + size]
+                    return frame
+            if not self.receive(limit):
+                assert not self.ended, "closed instead of answered"
+                self.house.turn()
+
+    def answer(self, request: Message, version: int, limit: int = 1 << 20) -> Any:
+        """Decode the next answer, which is one to this request."""
+        frame = self.take_frame(limit)
+        reader = Reader(frame, 4, len(frame))
+        if version >= request.FLEXIBLE_FROM and request.API_KEY != 18:
+            reader.skip_tags()
+        response = response_class(request.API_KEY).decode(reader, version)
+        assert reader.pos == len(frame)
+        return response
+
+    def call(self, request: Message, version: int) -> Any:
+        """Send and receive."""
+        self.send(self.frame(request, version))
+        return self.answer(request, version)
+
+    def reset(self) -> None:
+        """Vanish: the node's side learns it by a reset."""
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.sock.close()
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[House]:
+    house = House(tmp_path)
+    yield house
+    house.close()
+
+
+def make_topic(house: House, megabytes: int = 0) -> bytes:
+    """The topic with so many large batches in it; the bytes a fetch of all of it must return."""
+    client = house.connect()
+    topic = CreatableTopic(name=TOPIC, num_partitions=1, replication_factor=1)
+    assert client.call(CreateTopicsRequest(topics=[topic], timeout_ms=1000), 7).topics[0].error_code == 0
+    for number in range(megabytes):
+        record = Record(0, house.clock.wall_ms(), b"%d" % number, os.urandom(1_000_000))
+        answer = client.call(produce_request((TOPIC, 0, build_batch([record]))), 9)
+        assert answer.responses[0].partition_responses[0].error_code == 0
+    client.sock.close()
+    house.turn_until(lambda: not house.shell.transports, "dropped")
+    partition = house.core.topics[TOPIC].partitions[0]
+    assert partition is not None
+    region = partition.log.read(0, 1 << 30, partition.log.end_offset, True) if megabytes else None
+    return region.read() if region is not None else b""
+
+
+ALL = fetch_request(wants(0, 0, 1 << 30), max_bytes=1 << 30)
+
+
+# -- receiving
+
+
+def test_a_request_may_come_one_byte_at_a_time(house: House) -> None:
+    client = house.connect()
+    for byte in client.frame(API_VERSIONS, 0):
+        client.send(bytes([byte]))
+        house.turn()
+    assert client.answer(API_VERSIONS, 0).error_code == 0
+
+
+def test_half_a_request_waits_for_its_other_half(house: House) -> None:
+    client, other = house.connect(), house.connect()
+    data = client.frame(MetadataRequest(topics=None), 5)
+    client.send(data[:9])
+    for _ in range(5):
+        house.turn()
+    assert client.receive() == 0
+    assert other.call(API_VERSIONS, 0).error_code == 0
+    client.send(data[9:])
+    assert client.answer(MetadataRequest(topics=None), 5).brokers
+
+
+def test_thousands_of_requests_at_once_are_answered_in_order(house: House) -> None:
+    client = house.connect()
+    client.send(b"".join(client.frame(API_VERSIONS, 0) for _ in range(5000)))
+    for number in range(1, 5001):
+        assert struct.unpack_from(">i", client.take_frame())[0] == number
+
+
+def test_large_requests_arrive_whole(house: House) -> None:
+    stored = make_topic(house, 3)
+    assert len(stored) > 3_000_000
+
+
+def test_a_client_that_leaves_in_the_middle_of_a_request_costs_nothing(house: House) -> None:
+    client = house.connect()
+    client.send(struct.pack(">i", 1_000_000) + b"\0" * 100_000)
+    house.turn_until(lambda: house.core.dispatcher.held_bytes > 0, "received")
+    client.sock.close()
+    house.turn_until(lambda: not house.shell.transports, "dropped")
+    assert house.core.dispatcher.held_bytes == 0
+
+
+# -- sending
+
+
+@pytest.mark.parametrize("limit", [7_000, 100_000, 1 << 20])
+def test_large_regions_arrive_whole_however_slowly_they_are_read(house: House, limit: int) -> None:
+    stored = make_topic(house, 4)
+    client = house.connect(receive_buffer=20_000)
+    client.send(client.frame(ALL, 12))
+    client.send(client.frame(API_VERSIONS, 0))
+    assert raw_records(client.answer(ALL, 12, limit).responses[0].partitions[0]) == stored
+    assert client.answer(API_VERSIONS, 0).error_code == 0
+
+
+def test_many_small_regions_between_bytes_arrive_in_order(house: House) -> None:
+    make_topic(house)
+    writer, client = house.connect(), house.connect(receive_buffer=5_000)
+    stamp = house.clock.wall_ms()
+    for number in range(30):
+        batch = build_batch([Record(0, stamp, None, b"%d" % number * 500)])
+        writer.call(produce_request((TOPIC, 0, batch)), 9)
+    requests = [fetch_request(wants(0, number, 1)) for number in range(30)]
+    client.send(b"".join(client.frame(request, 12) for request in requests))
+    for number, request in enumerate(requests):
+        raw = raw_records(client.answer(request, 12, 999).responses[0].partitions[0])
+        assert b"%d" % number * 500 in raw
+
+
+def test_what_is_not_in_the_page_cache_is_read_ahead_elsewhere(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    stored = make_topic(house, 2)
+    real, probes = os.preadv, []
+
+    def cold(fd: int, buffers: Any, offset: int, flags: int = 0) -> int:
+        probes.append(flags)
+        if flags:
+            raise BlockingIOError(errno.EAGAIN, "not in memory")
+        return real(fd, buffers, offset)
+
+    monkeypatch.setattr(os, "preadv", cold)
+    client = house.connect()
+    client.send(client.frame(ALL, 12))
+    assert raw_records(client.answer(ALL, 12).responses[0].partitions[0]) == stored
+    assert any(probes)
+
+
+def test_a_client_that_stops_reading_holds_little_and_disturbs_nobody(house: House) -> None:
+    stored = make_topic(house, 2)
+    client, other = house.connect(receive_buffer=20_000), house.connect()
+    client.send(b"".join(client.frame(ALL, 12) for _ in range(40)))
+    for _ in range(50):
+        house.turn()
+    connection = next(iter(house.shell.transports.values())).connection
+    assert connection.blocked
+    assert connection.outgoing_bytes <= OUTGOING_BYTES_MAX + len(stored) + 1000
+    began = time.process_time()
+    assert other.call(API_VERSIONS, 0).error_code == 0
+    for _ in range(20):
+        house.turn()
+    assert time.process_time() - began < 0.1, "the loop does not spin"
+    for _ in range(40):
+        assert len(raw_records(client.answer(ALL, 12).responses[0].partitions[0])) == len(stored)
+
+
+def test_a_topic_deleted_while_it_is_being_sent_is_sent_to_its_end(house: House) -> None:
+    stored = make_topic(house, 4)
+    client, admin = house.connect(receive_buffer=20_000), house.connect()
+    client.send(client.frame(ALL, 12))
+    for _ in range(5):
+        house.turn()
+    assert admin.call(DeleteTopicsRequest(topic_names=[TOPIC], timeout_ms=1000), 5).responses[0].error_code == 0
+    for _ in range(20):
+        house.turn()
+    assert raw_records(client.answer(ALL, 12).responses[0].partitions[0]) == stored
+
+
+def test_a_read_that_fails_while_sending_costs_one_connection(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_topic(house)
+    client, other = house.connect(), house.connect()
+    batch = build_batch([Record(0, house.clock.wall_ms(), None, b"v" * 100)])
+    other.call(produce_request((TOPIC, 0, batch)), 9)
+
+    real = os.pread
+
+    def broken(fd: int, size: int, offset: int) -> bytes:
+        if size == len(batch):
+            raise OSError(errno.EIO, "a bad sector")
+        return real(fd, size, offset)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pread", broken)
+        client.send(client.frame(ALL, 12))
+        house.turn_until(client.closed, "closed", seconds=3)
+    assert other.call(API_VERSIONS, 0).error_code == 0
+
+
+def test_a_client_that_vanishes_while_its_requests_wait_is_dropped(house: House) -> None:
+    make_topic(house)
+    client = house.connect()
+    waiting = fetch_request(wants(0, 0), max_wait_ms=60_000)
+    client.send(client.frame(waiting, 12) + client.frame(API_VERSIONS, 0))
+    house.turn_until(lambda: next(iter(house.shell.transports.values())).connection.blocked, "blocked")
+    client.reset()
+    house.turn_until(lambda: not house.shell.transports, "dropped", seconds=5)
+    partition = house.core.topics[TOPIC].partitions[0]
+    assert partition is not None
+    assert not partition._waiters
+
+
+# -- bounds
+
+
+def test_idle_connections_are_closed_and_waiting_ones_are_not(house: House) -> None:
+    make_topic(house)
+    idle, waiting = house.connect(), house.connect()
+    idle.call(API_VERSIONS, 0)
+    waiting.send(waiting.frame(fetch_request(wants(0, 0), max_wait_ms=0x7FFFFFFF), 12))
+    house.turn_until(lambda: any(t.connection.calls for t in house.shell.transports.values()), "parked")
+    house.clock.ahead_ms += IDLE_CHECK_MS
+    house.turn()
+    assert not idle.closed()
+    house.core.metadata._numbers["connections.max.idle.ms"] = 20_000
+    house.clock.ahead_ms += 2 * IDLE_CHECK_MS + 1
+    house.turn_until(idle.closed, "closed for idleness")
+    assert not waiting.closed()
+
+
+def test_max_connections(tmp_path: Path) -> None:
+    house = House(tmp_path, {"max.connections": "2"})
+    first, second = house.connect(), house.connect()
+    third = house.connect()
+    house.turn_until(third.closed, "refused")
+    assert second.call(API_VERSIONS, 0).error_code == 0
+    first.sock.close()
+    house.turn_until(lambda: len(house.shell.transports) == 1, "dropped")
+    assert house.connect().call(API_VERSIONS, 0).error_code == 0
+    house.close()
+
+
+def test_max_connections_per_ip(tmp_path: Path) -> None:
+    house = House(tmp_path, {"max.connections.per.ip": "1"})
+    first = house.connect()
+    second = house.connect()
+    house.turn_until(second.closed, "refused")
+    first.sock.close()
+    house.turn_until(lambda: not house.shell.transports, "dropped")
+    assert house.connect().call(API_VERSIONS, 0).error_code == 0
+    house.close()
+
+
+class OutOfDescriptors(socket.socket):
+    """A listener that cannot accept for a while."""
+
+    exhausted = True
+    attempts = 0
+
+    def accept(self) -> Any:
+        self.attempts += 1
+        if self.exhausted:
+            raise OSError(errno.EMFILE, "too many open files")
+        return super().accept()
+
+
+def test_accepting_pauses_while_there_are_no_descriptors(house: House) -> None:
+    before = house.connect()
+    acceptor = house.shell._acceptors[0]
+    listener = acceptor.listener = OutOfDescriptors(fileno=acceptor.listener.detach())
+    listener.setblocking(False)
+    late = Client(house)
+    house.turn_until(lambda: listener.attempts == 1, "tried")
+    for _ in range(10):
+        house.turn()
+    assert listener.attempts <= 2, "it does not spin"
+    assert before.call(API_VERSIONS, 0).error_code == 0
+    listener.exhausted = False
+    house.clock.ahead_ms += ACCEPT_PAUSE_MS
+    assert late.call(API_VERSIONS, 0).error_code == 0
+
+
+def test_a_stopped_node_closes_every_connection_and_its_port(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    clients = [house.connect() for _ in range(3)]
+    open_before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+    house.close()
+    assert all(client.closed() for client in clients)
+    with pytest.raises(OSError):
+        socket.create_connection(house.address, timeout=1)
+    assert (tmp_path / ".kafka_cleanshutdown").exists()
+    if open_before:
+        assert len(os.listdir("/proc/self/fd")) < open_before
+
+
+# -- the reactor alone
+
+
+class Counter(Pollable):
+    """Counts how often it was ready."""
+
+    def __init__(self) -> None:
+        self.masks: list[int] = []
+
+    def ready(self, mask: int) -> None:
+        self.masks.append(mask)
+
+
+def test_calls_posted_by_threads_run_on_the_loop_in_order() -> None:
+    reactor = Reactor(Timers(SystemClock()))
+    ran: list[int] = []
+    home = threading.get_ident()
+
+    def work() -> None:
+        for number in range(1000):
+            reactor.post(lambda number=number: ran.append(number if threading.get_ident() == home else -1))  # type: ignore[misc]
+        reactor.stop()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    reactor.run(lambda: None)
+    thread.join()
+    while reactor._posts:
+        reactor._posts.popleft()()
+    assert ran == list(range(1000))
+
+
+def test_timers_run_between_events_and_an_idle_loop_sleeps() -> None:
+    reactor = Reactor(Timers(SystemClock()))
+    began, cpu = time.monotonic(), time.process_time()
+    reactor.timers.after(50, reactor.stop)
+    reactor.run(lambda: None)
+    assert 0.045 <= time.monotonic() - began < 5
+    assert time.process_time() - cpu < 0.04
+
+
+def test_what_is_no_longer_watched_is_not_called() -> None:
+    reactor = Reactor(Timers(SystemClock()))
+    here, there = socket.socketpair()
+    counter = Counter()
+    reactor.watch(here.fileno(), counter)
+    there.send(b"x")
+    reactor.turn(lambda: None)
+    assert len(counter.masks) == 1
+    reactor.unwatch(here.fileno())
+    reactor.unwatch(here.fileno())
+    reactor.timers.after(10, reactor.stop)
+    reactor.run(lambda: None)
+    assert len(counter.masks) == 1
+    here.close()
+    there.close()
+
+
+def test_a_taken_address_is_an_error() -> None:
+    taken = bind("127.0.0.1", 0, 5)
+    with pytest.raises(OSError) as refused:
+        bind("127.0.0.1", taken.getsockname()[1], 5)
+    assert refused.value.errno == errno.EADDRINUSE
+    taken.close()
