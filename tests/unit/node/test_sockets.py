@@ -1,4 +1,4 @@
-"""The reactor, the transports and the shell over real sockets: any way a client may send, receive, stall or vanish."""
+"""The transports and the shell over real sockets: any way a client may send, receive, stall or vanish."""
 
 from __future__ import annotations
 
@@ -6,183 +6,25 @@ import errno
 import os
 import socket
 import struct
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tapelog.base.node_config import Listener, NodeConfig
-from tapelog.base.timers import Timers
-from tapelog.metadata.image import Endpoint
-from tapelog.node.core import NodeCore
-from tapelog.node.reactor import Pollable, Reactor, bind
-from tapelog.node.shell import IDLE_CHECK_MS, Shell
-from tapelog.node.system import SystemClock, SystemDisk, SystemEntropy
+from tapelog.node.shell import IDLE_CHECK_MS
 from tapelog.node.transport import ACCEPT_PAUSE_MS
 from tapelog.server.connection import OUTGOING_BYTES_MAX
-from tapelog.wire.catalog import response_class
-from tapelog.wire.message import Message
 from tapelog.wire.messages.api_versions_request import ApiVersionsRequest
 from tapelog.wire.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from tapelog.wire.messages.delete_topics_request import DeleteTopicsRequest
 from tapelog.wire.messages.metadata_request import MetadataRequest
-from tapelog.wire.primitives import Reader, Writer
 from tapelog.wire.record_batch import Record, build_batch
+from tests.support.house import Client, House
 from tests.support.rig import TOPIC, fetch_request, produce_request, raw_records, wants
 
 API_VERSIONS = ApiVersionsRequest()
-
-
-class JumpingClock(SystemClock):
-    """The real clock, which can be set forward."""
-
-    ahead_ms = 0
-
-    def monotonic_ms(self) -> int:
-        return super().monotonic_ms() + self.ahead_ms
-
-
-class House:
-    """A node with real sockets and files whose loop the test turns by hand."""
-
-    def __init__(self, directory: Path, settings: dict[str, str] | None = None) -> None:
-        self.clock = JumpingClock()
-        self.reactor = Reactor(Timers(self.clock))
-        config = NodeConfig(
-            node_id=1,
-            cluster_id="AAAAAAAAAAAAAAAAAAAAAQ",
-            listeners=[Listener("PLAINTEXT", "127.0.0.1", 9092)],
-            controller_listener=Listener("CONTROLLER", "127.0.0.1", 9093),
-            log_dirs=[str(directory)],
-            settings=settings or {},
-        )
-        disk = SystemDisk(str(directory), self.reactor.post)
-        self.core = NodeCore(config, self.clock, SystemEntropy(), disk, self.reactor.timers)
-        self.core.boot()
-        self.listener = bind("127.0.0.1", 0, 50)
-        self.address = self.listener.getsockname()
-        endpoint = Endpoint("PLAINTEXT", "127.0.0.1", self.address[1])
-        self.core.register([endpoint], endpoint)
-        self.shell = Shell(self.reactor, self.core)
-        self.turn_until(lambda: self.core.metadata.broker_epoch >= 0, "registered")
-        self.shell.listen(self.listener, "PLAINTEXT")
-        self.core.housekeeping.start()
-
-    def turn(self) -> None:
-        """One round of the loop; waits a few milliseconds at most."""
-        self.reactor.timers.after(5, lambda: None)
-        self.reactor.turn(self.shell.settle)
-
-    def turn_until(self, condition: Callable[[], Any], what: str, seconds: float = 20.0) -> None:
-        """Turn until it is so."""
-        deadline = time.monotonic() + seconds
-        while not condition():
-            assert time.monotonic() < deadline, f"never: {what}"
-            self.turn()
-
-    def connect(self, receive_buffer: int = 0) -> Client:
-        """A client that the node knows of."""
-        before = self.core._connections
-        client = Client(self, receive_buffer)
-        self.turn_until(lambda: self.core._connections > before or client.closed(), "accepted")
-        return client
-
-    def close(self) -> None:
-        """Stop, in order."""
-        self.shell.close()
-        self.core.shutdown()
-
-
-class Client:
-    """A socket that never blocks, in the same thread as the node."""
-
-    def __init__(self, house: House, receive_buffer: int = 0) -> None:
-        self.house = house
-        self.sock = socket.socket()
-        if receive_buffer:
-            self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
-        self.sock.connect(house.address)
-        self.sock.setblocking(False)
-        self.correlation = 0
-        self.received = bytearray()
-        self.ended = False
-
-    def frame(self, request: Message, version: int) -> bytes:
-        """The bytes of a request."""
-        self.correlation += 1
-        writer = Writer()
-        writer.begin_frame()
-        writer.i16(request.API_KEY)
-        writer.i16(version)
-        writer.i32(self.correlation)
-        writer.nullable_string("t")
-        if version >= request.FLEXIBLE_FROM:
-            writer.i8(0)
-        request.encode(writer, version)
-        writer.end_frame()
-        return writer.tobytes()
-
-    def send(self, data: bytes) -> None:
-        """Send everything, letting the node work meanwhile."""
-        view = memoryview(data)
-        while view:
-            try:
-                view = view[self.sock.send(view) :]
-            except BlockingIOError:
-                self.house.turn()
-
-    def receive(self, limit: int = 1 << 20) -> int:
-        """Take what is there now; how much it was."""
-        try:
-            data = self.sock.recv(limit)
-        except BlockingIOError:
-            return 0
-        except ConnectionError:
-            data = b""
-        self.ended = self.ended or not data
-        self.received += data
-        return len(data)
-
-    def closed(self) -> bool:
-        """Whether the node closed the connection."""
-        self.receive()
-        return self.ended
-
-    def take_frame(self, limit: int = 1 << 20) -> bytes:
-        """The next answer; at most limit bytes are received at a time."""
-        while True:
-            if len(self.received) >= 4:
-                size = struct.unpack_from(">i", self.received)[0]
-                if len(self.received) >= 4 + size:
-                    frame = bytes(self.received[4 : 4 + size])
-                    del self.received[: 4 + size]
-                    return frame
-            if not self.receive(limit):
-                assert not self.ended, "closed instead of answered"
-                self.house.turn()
-
-    def answer(self, request: Message, version: int, limit: int = 1 << 20) -> Any:
-        """Decode the next answer, which is one to this request."""
-        frame = self.take_frame(limit)
-        reader = Reader(frame, 4, len(frame))
-        if version >= request.FLEXIBLE_FROM and request.API_KEY != 18:
-            reader.skip_tags()
-        response = response_class(request.API_KEY).decode(reader, version)
-        assert reader.pos == len(frame)
-        return response
-
-    def call(self, request: Message, version: int) -> Any:
-        """Send and receive."""
-        self.send(self.frame(request, version))
-        return self.answer(request, version)
-
-    def reset(self) -> None:
-        """Vanish: the node's side learns it by a reset."""
-        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        self.sock.close()
 
 
 @pytest.fixture
@@ -444,69 +286,3 @@ def test_a_stopped_node_closes_every_connection_and_its_port(tmp_path: Path) -> 
     assert (tmp_path / ".kafka_cleanshutdown").exists()
     if open_before:
         assert len(os.listdir("/proc/self/fd")) < open_before
-
-
-# -- the reactor alone
-
-
-class Counter(Pollable):
-    """Counts how often it was ready."""
-
-    def __init__(self) -> None:
-        self.masks: list[int] = []
-
-    def ready(self, mask: int) -> None:
-        self.masks.append(mask)
-
-
-def test_calls_posted_by_threads_run_on_the_loop_in_order() -> None:
-    reactor = Reactor(Timers(SystemClock()))
-    ran: list[int] = []
-    home = threading.get_ident()
-
-    def work() -> None:
-        for number in range(1000):
-            reactor.post(lambda number=number: ran.append(number if threading.get_ident() == home else -1))  # type: ignore[misc]
-        reactor.stop()
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    reactor.run(lambda: None)
-    thread.join()
-    while reactor._posts:
-        reactor._posts.popleft()()
-    assert ran == list(range(1000))
-
-
-def test_timers_run_between_events_and_an_idle_loop_sleeps() -> None:
-    reactor = Reactor(Timers(SystemClock()))
-    began, cpu = time.monotonic(), time.process_time()
-    reactor.timers.after(50, reactor.stop)
-    reactor.run(lambda: None)
-    assert 0.045 <= time.monotonic() - began < 5
-    assert time.process_time() - cpu < 0.04
-
-
-def test_what_is_no_longer_watched_is_not_called() -> None:
-    reactor = Reactor(Timers(SystemClock()))
-    here, there = socket.socketpair()
-    counter = Counter()
-    reactor.watch(here.fileno(), counter)
-    there.send(b"x")
-    reactor.turn(lambda: None)
-    assert len(counter.masks) == 1
-    reactor.unwatch(here.fileno())
-    reactor.unwatch(here.fileno())
-    reactor.timers.after(10, reactor.stop)
-    reactor.run(lambda: None)
-    assert len(counter.masks) == 1
-    here.close()
-    there.close()
-
-
-def test_a_taken_address_is_an_error() -> None:
-    taken = bind("127.0.0.1", 0, 5)
-    with pytest.raises(OSError) as refused:
-        bind("127.0.0.1", taken.getsockname()[1], 5)
-    assert refused.value.errno == errno.EADDRINUSE
-    taken.close()

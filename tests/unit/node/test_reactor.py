@@ -1,0 +1,77 @@
+"""The reactor alone: calls from threads, timers, what is watched and what is not."""
+
+from __future__ import annotations
+
+import errno
+import socket
+import threading
+import time
+
+import pytest
+
+from tapelog.base.timers import Timers
+from tapelog.node.reactor import Pollable, Reactor, bind
+from tapelog.node.system import SystemClock
+
+
+class Counter(Pollable):
+    """Counts how often it was ready."""
+
+    def __init__(self) -> None:
+        self.masks: list[int] = []
+
+    def ready(self, mask: int) -> None:
+        self.masks.append(mask)
+
+
+def test_calls_posted_by_threads_run_on_the_loop_in_order() -> None:
+    reactor = Reactor(Timers(SystemClock()))
+    ran: list[int] = []
+    home = threading.get_ident()
+
+    def work() -> None:
+        for number in range(1000):
+            reactor.post(lambda number=number: ran.append(number if threading.get_ident() == home else -1))  # type: ignore[misc]
+        reactor.stop()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    reactor.run(lambda: None)
+    thread.join()
+    while reactor._posts:
+        reactor._posts.popleft()()
+    assert ran == list(range(1000))
+
+
+def test_timers_run_between_events_and_an_idle_loop_sleeps() -> None:
+    reactor = Reactor(Timers(SystemClock()))
+    began, cpu = time.monotonic(), time.process_time()
+    reactor.timers.after(50, reactor.stop)
+    reactor.run(lambda: None)
+    assert 0.045 <= time.monotonic() - began < 5
+    assert time.process_time() - cpu < 0.04
+
+
+def test_what_is_no_longer_watched_is_not_called() -> None:
+    reactor = Reactor(Timers(SystemClock()))
+    here, there = socket.socketpair()
+    counter = Counter()
+    reactor.watch(here.fileno(), counter)
+    there.send(b"x")
+    reactor.turn(lambda: None)
+    assert len(counter.masks) == 1
+    reactor.unwatch(here.fileno())
+    reactor.unwatch(here.fileno())
+    reactor.timers.after(10, reactor.stop)
+    reactor.run(lambda: None)
+    assert len(counter.masks) == 1
+    here.close()
+    there.close()
+
+
+def test_a_taken_address_is_an_error() -> None:
+    taken = bind("127.0.0.1", 0, 5)
+    with pytest.raises(OSError) as refused:
+        bind("127.0.0.1", taken.getsockname()[1], 5)
+    assert refused.value.errno == errno.EADDRINUSE
+    taken.close()
