@@ -5,7 +5,10 @@ The server's handlers subclass these; partitions only know the two calls.
 
 from __future__ import annotations
 
+from mypy_extensions import mypyc_attr
 
+
+@mypyc_attr(allow_interpreted_subclasses=True)
 class AppendWaiter:
     """Waits for one or more appended batches; each is told by the index its owner gave."""
 
