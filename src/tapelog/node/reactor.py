@@ -13,6 +13,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
+from mypy_extensions import mypyc_attr
+
 from tapelog.base.timers import Timers
 
 READ: Final = 1
@@ -21,6 +23,7 @@ BROKEN: Final = 8 | 16  # EPOLLERR, EPOLLHUP
 EVENTS_MAX: Final = 1024
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)  # tests stand in for it
 class Pollable:
     """Something with a descriptor that the reactor watches."""
 

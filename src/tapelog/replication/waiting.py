@@ -8,7 +8,7 @@ from __future__ import annotations
 from mypy_extensions import mypyc_attr
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
+@mypyc_attr(allow_interpreted_subclasses=True)  # tests wait too
 class AppendWaiter:
     """Waits for one or more appended batches; each is told by the index its owner gave."""
 
@@ -25,6 +25,7 @@ class AppendWaiter:
         return False
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class FetchWaiter:
     """Waits until partitions have something to read."""
 

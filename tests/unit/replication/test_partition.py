@@ -176,3 +176,12 @@ def test_only_watched_partitions_report_their_high_watermark() -> None:
     bench.append(2)
     bench.partition.write()
     assert bench.hub.advanced == [bench.partition]
+
+
+def test_who_waits_for_what_is_already_committed_is_told_at_once() -> None:
+    bench = Bench()
+    bench.append(1)
+    bench.partition.write()
+    bench.flush()
+    bench.partition.park(1, bench.told, 9)
+    assert bench.told.told == [(1, 0), (9, 0)]

@@ -8,6 +8,7 @@ import pytest
 
 from tapelog.base.ports import DiskError
 from tapelog.log.log import COORDINATOR
+from tapelog.sim.disk import SimFile
 from tapelog.wire.errors import ErrorCode
 from tapelog.wire.messages.fetch_request import FetchPartition
 from tapelog.wire.messages.fetch_response import FetchResponse
@@ -328,9 +329,13 @@ def test_a_segment_that_cannot_be_read_is_told_to_its_reader_only(rig: Rig, monk
     rig.produce(rig.batch(b"a"), index=0)
     rig.produce(rig.batch(b"b"), index=1)
 
-    def fail(*_: object) -> None:
-        raise DiskError("bad sector")
+    real = SimFile.read
 
-    monkeypatch.setattr(rig.partition(index=0).log, "read", fail)
+    def fail(file: SimFile, position: int, size: int) -> bytes:
+        if f"{TOPIC}-0/" in file.path:
+            raise DiskError("bad sector")
+        return real(file, position, size)
+
+    monkeypatch.setattr(SimFile, "read", fail)
     assert rig.fetch(index=0).error_code == ErrorCode.KAFKA_STORAGE_ERROR
     assert rig.values(index=1) == [b"b"]
