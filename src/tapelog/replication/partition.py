@@ -44,6 +44,7 @@ class Partition:
         self.leader_epoch = leader_epoch
         self.high_watermark: int = log.durable_end
         self.page_cache = log.config.page_cache
+        self.replicas = 1
         self.min_insync_replicas = 1
         self.watched = False
         self.offline = False
@@ -126,7 +127,7 @@ class Partition:
     def use_config(self) -> None:
         """The log's configuration changed: take over what concerns acknowledgements."""
         self.page_cache = self.log.config.page_cache
-        self.min_insync_replicas = self.log.config.min_insync_replicas
+        self.min_insync_replicas = min(self.log.config.min_insync_replicas, self.replicas)  # as Kafka has it
         if self.page_cache:
             self._advance(self.log.written_end)
 

@@ -174,8 +174,6 @@ def test_a_changed_config_reaches_the_log(rig: Rig) -> None:
     assert rig.produce(large).error_code == ErrorCode.MESSAGE_TOO_LARGE
     assert alter("max.message.bytes", "10000") == 0
     assert rig.produce(large).error_code == 0
-    assert alter("min.insync.replicas", "2") == 0
-    assert rig.produce(large).error_code == ErrorCode.NOT_ENOUGH_REPLICAS
 
 
 def test_switching_a_topic_to_page_cache_answers_what_waits_for_the_flush(rig: Rig) -> None:

@@ -174,3 +174,12 @@ def test_the_coordinators_topic_made_by_metadata_is_internal(rig: Rig) -> None:
     answer = metadata(rig, OFFSETS).topics[0]
     assert answer.is_internal
     assert len(answer.partitions) == 2
+
+
+@pytest.mark.parametrize(("producer_id", "epoch"), [(5, -1), (-1, 3)])
+def test_a_producer_id_without_its_epoch_is_an_invalid_request(rig: Rig, producer_id: int, epoch: int) -> None:
+    request = InitProducerIdRequest(
+        transactional_id=None, transaction_timeout_ms=1000, producer_id=producer_id, producer_epoch=epoch
+    )
+    response = rig.client.call(request, 4)
+    assert (response.error_code, response.producer_id) == (ErrorCode.INVALID_REQUEST, -1)

@@ -19,6 +19,9 @@ def handle(node: NodeApi, call: Call, request: InitProducerIdRequest) -> None:
         code = ErrorCode.INVALID_REQUEST if request.transactional_id == "" else ErrorCode.COORDINATOR_NOT_AVAILABLE
         call.reply(InitProducerIdResponse(error_code=int(code), producer_epoch=-1))
         return
+    if (request.producer_id < 0) != (request.producer_epoch < 0):
+        call.reply(InitProducerIdResponse(error_code=int(ErrorCode.INVALID_REQUEST), producer_epoch=-1))
+        return
 
     def answer(outcome: int | KafkaError) -> None:
         if isinstance(outcome, KafkaError):
