@@ -27,8 +27,13 @@ class Victim:
         return self._status("VmRSS")
 
     def memory_peak(self) -> int:
-        """The most resident bytes so far."""
+        """The most resident bytes since `forget_peak`."""
         return self._status("VmHWM")
+
+    def forget_peak(self) -> None:
+        """Begin a new peak."""
+        with open(f"/proc/{self.broker.pid}/clear_refs", "w") as control:
+            control.write("5")
 
     def _status(self, name: str) -> int:
         with open(f"/proc/{self.broker.pid}/status") as status:
