@@ -28,20 +28,20 @@ def wrong_size(buf: bytes, start: int, end: int) -> KafkaError:
     if size < rb.HEADER_SIZE:
         if size > rb.MAGIC_AT and buf[start + rb.MAGIC_AT] < rb.MAGIC:
             return wrong_magic(buf[start + rb.MAGIC_AT])
-        return KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{size} bytes are too few for a record batch")
+        return KafkaError(ErrorCode.INVALID_RECORD, f"{size} bytes are too few for a record batch")
     if buf[start + rb.MAGIC_AT] != rb.MAGIC:
         return wrong_magic(buf[start + rb.MAGIC_AT])
     claimed = rb.batch_size(buf, start)
     if rb.HEADER_SIZE <= claimed < size:
         return KafkaError(ErrorCode.INVALID_RECORD, "Produce takes exactly one batch per partition")
-    return KafkaError(ErrorCode.CORRUPT_MESSAGE, f"A batch of {claimed} bytes was announced, {size} were sent")
+    return KafkaError(ErrorCode.INVALID_RECORD, f"A batch of {claimed} bytes was announced, {size} were sent")
 
 
 def wrong_magic(magic: int) -> KafkaError:
-    """Formats 0 and 1 are gone since Kafka 4.0; others never were."""
-    if magic < rb.MAGIC:
-        return KafkaError(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, f"Message format {magic} is no longer accepted")
-    return KafkaError(ErrorCode.CORRUPT_MESSAGE, f"There is no message format {magic}")
+    """Formats 0 and 1 are gone since Kafka 4.0; others never were. The codes are what Kafka 4.3 answers."""
+    if magic > rb.MAGIC:
+        return KafkaError(ErrorCode.CORRUPT_MESSAGE, f"There is no message format {magic}")
+    return KafkaError(ErrorCode.INVALID_RECORD, f"Message format {magic} is not accepted, only record batches (2) are")
 
 
 def wrong_crc() -> KafkaError:

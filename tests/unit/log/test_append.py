@@ -69,9 +69,9 @@ def test_damaged_bytes_are_refused() -> None:
     bench = Bench()
     batch = bench.batch(b"value")
     assert refused(bench, batch[:-1] + b"?") == ErrorCode.CORRUPT_MESSAGE
-    assert refused(bench, batch[:-1]) == ErrorCode.CORRUPT_MESSAGE
-    assert refused(bench, batch[:40]) == ErrorCode.CORRUPT_MESSAGE
-    assert refused(bench, b"") == ErrorCode.CORRUPT_MESSAGE
+    assert refused(bench, batch[:-1]) == ErrorCode.INVALID_RECORD
+    assert refused(bench, batch[:40]) == ErrorCode.INVALID_RECORD
+    assert refused(bench, b"") == ErrorCode.INVALID_RECORD
 
 
 def test_old_message_formats_are_refused() -> None:
@@ -79,8 +79,8 @@ def test_old_message_formats_are_refused() -> None:
     batch = bench.batch(b"value")
     for magic in (0, 1):
         old = batch[:16] + bytes((magic,)) + batch[17:]
-        assert refused(bench, old) == ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
-        assert refused(bench, old[:30]) == ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
+        assert refused(bench, old) == ErrorCode.INVALID_RECORD
+        assert refused(bench, old[:30]) == ErrorCode.INVALID_RECORD
     assert refused(bench, batch[:16] + b"\x03" + batch[17:]) == ErrorCode.CORRUPT_MESSAGE
 
 

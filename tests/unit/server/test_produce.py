@@ -194,7 +194,7 @@ def test_a_request_without_partitions_is_answered_at_once(rig: Rig) -> None:
 @pytest.mark.parametrize("size", [1, 200])
 def test_old_message_formats_are_refused_with_their_code(rig: Rig, magic: int, size: int) -> None:
     answer = rig.produce(message_v1(b"\xff" * size, magic), version=3)
-    assert answer.error_code == ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
+    assert answer.error_code == ErrorCode.INVALID_RECORD
     assert rig.partition().log.end_offset == 0
 
 

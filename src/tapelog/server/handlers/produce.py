@@ -29,7 +29,6 @@ _UNKNOWN_ID: Final = int(ErrorCode.UNKNOWN_TOPIC_ID)
 _INVALID_ACKS: Final = int(ErrorCode.INVALID_REQUIRED_ACKS)
 _INVALID_TOPIC: Final = int(ErrorCode.INVALID_TOPIC_EXCEPTION)
 _INVALID_RECORD: Final = int(ErrorCode.INVALID_RECORD)
-_CORRUPT: Final = int(ErrorCode.CORRUPT_MESSAGE)
 _NOT_ENOUGH: Final = int(ErrorCode.NOT_ENOUGH_REPLICAS)
 _STORAGE: Final = int(ErrorCode.KAFKA_STORAGE_ERROR)
 _HEADER_BYTES: Final = 61
@@ -142,10 +141,11 @@ def _looks_right(records: Slice, version: int, part: PartitionProduceResponse) -
     """What can be told from a few bytes; the log looks closer. The error is put into `part`."""
     buf, start, size = records.buf, records.start, records.end - records.start
     if size > _MAGIC and buf[start + _MAGIC] < 2:
-        part.error_code = int(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT)
+        part.error_code = _INVALID_RECORD
         part.error_message = "message formats 0 and 1 are not served: use record batches"
     elif size < _HEADER_BYTES:
-        part.error_code = _CORRUPT if size > 0 else 0
+        part.error_code = _INVALID_RECORD
+        part.error_message = "a Produce must carry exactly one record batch per partition"
     elif buf[start + _ATTRIBUTES_LOW] & _TRANSACTIONAL_BIT:
         part.error_code = int(ErrorCode.INVALID_TXN_STATE)
         part.error_message = "transactions are not served by this version"
