@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from tapelog.metadata.describe_configs import ConfigView, describe_configs_response, list_config_resources_response
 from tapelog.server.call import Call
+from tapelog.server.handlers.lookup import answering
 from tapelog.server.node_api import NodeApi
+from tapelog.wire.errors import KafkaError
 from tapelog.wire.messages.alter_configs_request import AlterConfigsRequest
+from tapelog.wire.messages.alter_configs_response import AlterConfigsResourceResponse, AlterConfigsResponse
 from tapelog.wire.messages.describe_configs_request import DescribeConfigsRequest
 from tapelog.wire.messages.incremental_alter_configs_request import IncrementalAlterConfigsRequest
+from tapelog.wire.messages.incremental_alter_configs_response import (
+    AlterConfigsResourceResponse as AlterConfigsResourceResult,
+)
+from tapelog.wire.messages.incremental_alter_configs_response import IncrementalAlterConfigsResponse
 from tapelog.wire.messages.list_config_resources_request import ListConfigResourcesRequest
 
 
@@ -18,12 +25,42 @@ def describe_configs(node: NodeApi, call: Call, request: DescribeConfigsRequest)
 
 def alter_configs(node: NodeApi, call: Call, request: AlterConfigsRequest) -> None:
     """Versions 0 to 2: replaces everything that was set on a resource."""
-    node.change_metadata(lambda image: node.controller.alter_configs(image, request), call.outcome)
+
+    def refused(error: KafkaError) -> AlterConfigsResponse:
+        return AlterConfigsResponse(
+            responses=[
+                AlterConfigsResourceResponse(
+                    error_code=int(error.code),
+                    error_message=error.message,
+                    resource_type=resource.resource_type,
+                    resource_name=resource.resource_name,
+                )
+                for resource in request.resources
+            ]
+        )
+
+    node.change_metadata(lambda image: node.controller.alter_configs(image, request), answering(call, refused))
 
 
 def incremental_alter_configs(node: NodeApi, call: Call, request: IncrementalAlterConfigsRequest) -> None:
     """Versions 0 and 1: set, delete, append, subtract."""
-    node.change_metadata(lambda image: node.controller.incremental_alter_configs(image, request), call.outcome)
+
+    def refused(error: KafkaError) -> IncrementalAlterConfigsResponse:
+        return IncrementalAlterConfigsResponse(
+            responses=[
+                AlterConfigsResourceResult(
+                    error_code=int(error.code),
+                    error_message=error.message,
+                    resource_type=resource.resource_type,
+                    resource_name=resource.resource_name,
+                )
+                for resource in request.resources
+            ]
+        )
+
+    node.change_metadata(
+        lambda image: node.controller.incremental_alter_configs(image, request), answering(call, refused)
+    )
 
 
 def list_config_resources(node: NodeApi, call: Call, request: ListConfigResourcesRequest) -> None:

@@ -1,10 +1,22 @@
-"""Finding the partition a request means, with Kafka's errors for everything that can be wrong about it."""
+"""What several handlers need: the partition a request means, and answers to changes that could not be committed."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from tapelog.replication.partition import Partition
+from tapelog.server.call import Call
 from tapelog.server.node_api import NodeApi
 from tapelog.wire.errors import ErrorCode, KafkaError
+from tapelog.wire.message import Message
+
+M = TypeVar("M", bound=Message)
+
+
+def answering(call: Call, refused: Callable[[KafkaError], M]) -> Callable[[M | KafkaError], None]:
+    """For `change_metadata`: the response, or what `refused` makes of an error that stopped all of the request."""
+    return lambda outcome: call.reply(refused(outcome) if isinstance(outcome, KafkaError) else outcome)
 
 
 def leader_of(node: NodeApi, topic: str, index: int, leader_epoch: int = -1) -> Partition:
