@@ -68,8 +68,8 @@ fuzz: setup ## Hostile bytes for MINUTES=5, new seeds each time
 chaos: build ## kill -9 two hundred times under load, and power cuts, on real processes
 	TAPELOG_CHAOS_KILLS=200 $(BIN)/pytest -q --timeout 0 tests/chaos
 
-bench: build ## Side by side with Apache Kafka and others, in one run
-	$(PY) -m bench
+bench: build clients ## Side by side with Apache Kafka and others, in one run (BENCH="--quick …" passes options)
+	$(PY) -m bench $(BENCH)
 
 docs-check: setup ## Links, commands and paths named in the documents exist
 	$(BIN)/pytest -q tests/tidy/test_documents.py

@@ -41,13 +41,13 @@ CHECKS = (
 )
 
 SUITES = (
-    Suite("tidy", (INTERPRETED,), 0.7, 2, "the house rules, each shown to bite"),
-    Suite("unit", (INTERPRETED, COMPILED), 1.5, 2, "one room at a time, and stories told as text files"),
-    Suite("properties", (INTERPRETED, COMPILED), 2, 2, "generated values against an independent codec and models"),
-    Suite("simulation", (INTERPRETED,), 2, 2, "the node in virtual time, with power cuts, from seeds"),
-    Suite("fuzz", (INTERPRETED, COMPILED), 0.5, 0, "hostile bytes, fixed seeds"),
+    Suite("tidy", (INTERPRETED,), 0.3, 2, "the house rules, each shown to bite"),
+    Suite("unit", (INTERPRETED, COMPILED), 0.8, 2, "one room at a time, and stories told as text files"),
+    Suite("properties", (INTERPRETED, COMPILED), 1, 2, "generated values against an independent codec and models"),
+    Suite("simulation", (INTERPRETED,), 1.5, 2, "the node in virtual time, with power cuts, from seeds"),
+    Suite("fuzz", (INTERPRETED, COMPILED), 0.8, 0, "hostile bytes, fixed seeds"),
     Suite("clients", (INTERPRETED, COMPILED), 3, 0, "real clients nobody here wrote"),
-    Suite("chaos", (COMPILED,), 4, 0, "kill -9 and power cuts on real processes"),
+    Suite("chaos", (COMPILED,), 1.5, 0, "kill -9 and power cuts on real processes"),
 )
 
 QUICK = ("unit",)

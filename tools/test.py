@@ -101,7 +101,8 @@ def show_plan(checks: list[Check], runs: list[tuple[Suite, str]], counted: Count
     absent = [f"{name} ({use})" for name, use in TOOLS.items() if name not in here]
     print(f"  outside     here: {', '.join(here) or 'none'}" + (f"; absent: {', '.join(absent)}" if absent else ""))
     print(f"  required    {os.environ.get('TAPELOG_REQUIRE') or 'nothing: what needs an absent program is left out'}")
-    minutes = "under a minute" if quick else f"about {sum(suite.minutes for suite, _ in runs) + 1:.0f} minutes"
+    others = 0.5 + (1.5 if any(way == COMPILED for _, way in runs) else 0)
+    minutes = "under a minute" if quick else f"about {sum(suite.minutes for suite, _ in runs) + others:.0f} minutes"
     total = sum(counted[suite.name] for suite, _ in runs)
     print(f"  in all      {total} tests, {minutes} on two cores\n", flush=True)
 

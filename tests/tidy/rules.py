@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -218,4 +219,20 @@ def reused_error_names(root: Path, modules: list[str]) -> list[str]:
                         caught.setdefault(node.name, set()).add(ast.unparse(node.type))
                 mixed = [f"`{key}` is {' and '.join(sorted(types))}" for key, types in caught.items() if len(types) > 1]
                 complaints += [f"{name}:{function.lineno}: in {function.name}, {what}" for what in mixed]
+    return complaints
+
+
+def undeclared_imports(root: Path, declared: set[str]) -> list[str]:
+    """Imports in src of packages that are neither Python's own, nor ours, nor declared as dependencies."""
+    known = set(sys.stdlib_module_names) | {"tapelog"} | declared
+    complaints = []
+    for name in tracked(root):
+        if name.startswith("src/") and name.endswith(".py"):
+            for node in ast.walk(ast.parse((root / name).read_text(encoding="utf-8"))):
+                modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+                if isinstance(node, ast.ImportFrom) and not node.level:
+                    modules = [node.module or ""]
+                complaints += [
+                    f"{name} imports {module}" for module in modules if module.partition(".")[0] not in known
+                ]
     return complaints

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
+import tomllib
 from pathlib import Path
 
 from tests.tidy import rules
@@ -86,3 +88,16 @@ def test_a_requirement_without_a_hash_is_noticed(tmp_path: Path) -> None:
     assert len(rules.unpinned(tmp_path)) == 2
     plant(tmp_path, "requirements/x.txt", fine)
     assert not rules.unpinned(tmp_path)
+
+
+def test_what_is_imported_is_declared() -> None:
+    project = tomllib.loads((rules.ROOT / "pyproject.toml").read_text())["project"]
+    declared = {re.split(r"[^\w-]", need)[0].replace("-", "_") for need in project["dependencies"]}
+    complaints = rules.undeclared_imports(rules.ROOT, declared)
+    assert not [line for line in complaints if not re.match(r"src/tapelog/testing/.* imports pytest$", line)]
+
+
+def test_an_undeclared_import_is_noticed(tmp_path: Path) -> None:
+    plant(tmp_path, "src/greedy.py", "import os\nimport numpy.linalg\nfrom attrs import define\nfrom . import here\n")
+    found = rules.undeclared_imports(tmp_path, {"attrs"})
+    assert found == ["src/greedy.py imports numpy.linalg"]
