@@ -2,7 +2,7 @@
 SHELL := /bin/sh
 BIN := .venv/bin
 PY := $(BIN)/python
-export PYTHONPATH := src
+export PYTHONPATH := $(CURDIR)/src
 
 SEEDS ?= 2000
 MINUTES ?= 5
