@@ -9,7 +9,6 @@ ENFORCED: Final[frozenset[str]] = frozenset(
         # topics
         "cleanup.policy",
         "compression.type",
-        "file.delete.delay.ms",
         "flush.messages",
         "index.interval.bytes",
         "internal.segment.bytes",
@@ -42,7 +41,6 @@ ENFORCED: Final[frozenset[str]] = frozenset(
         "log.roll.jitter.ms",
         "log.roll.ms",
         "log.segment.bytes",
-        "log.segment.delete.delay.ms",
         "message.max.bytes",
         # cluster and topics
         "advertised.listeners",
