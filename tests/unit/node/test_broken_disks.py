@@ -142,13 +142,27 @@ def test_offsets_are_committed_again_when_there_is_room(rig: Rig) -> None:
     assert rig.client.call(commit_request(6), 8).topics[0].partitions[0].error_code == 0
 
 
+@pytest.mark.parametrize("version", [2, 7])
+def test_changes_that_find_no_room_are_answered_topic_by_topic(rig: Rig, version: int) -> None:
+    fill(rig, 0)
+    topics = [CreatableTopic(name=name, num_partitions=1, replication_factor=1) for name in ("one", "two")]
+    created = rig.client.call(CreateTopicsRequest(topics=topics, timeout_ms=1000), version).topics
+    assert [(topic.name, topic.error_code) for topic in created] == [
+        ("one", ErrorCode.KAFKA_STORAGE_ERROR),
+        ("two", ErrorCode.KAFKA_STORAGE_ERROR),
+    ]
+    deleted = rig.client.call(DeleteTopicsRequest(topic_names=[TOPIC], timeout_ms=1000), 4).responses
+    assert [(topic.name, topic.error_code) for topic in deleted] == [(TOPIC, ErrorCode.KAFKA_STORAGE_ERROR)]
+    assert rig.fetch(0).error_code == 0
+
+
 def test_topics_are_created_again_when_there_is_room(rig: Rig) -> None:
     topic = CreatableTopic(name="new", num_partitions=1, replication_factor=1)
     client = rig.connect()
     fill(rig)
     refused = rig.later(CreateTopicsRequest(topics=[topic], timeout_ms=1000), 7, client)
     rig.node.pass_time(100)
-    assert client.connection.closed or refused[0].topics[0].error_code != 0
+    assert refused[0].topics[0].error_code == ErrorCode.KAFKA_STORAGE_ERROR
     rig.node.disk.capacity_bytes = None
     rig.create("new")
     assert rig.produce(topic="new").error_code == 0
