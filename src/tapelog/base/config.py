@@ -93,10 +93,15 @@ def _is_prefixed(name: str) -> bool:
 
 def unknown_setting(name: str, known: Mapping[str, Row]) -> str:
     """The message for a name that does not exist, with the nearest that does."""
+    return f"unknown setting {name!r}{nearest(name, known)}"
+
+
+def nearest(name: str, known: Mapping[str, Row]) -> str:
+    """`; did you mean …?`, or nothing where no name is near."""
     from difflib import get_close_matches
 
-    near = get_close_matches(name, list(known), n=1, cutoff=0.0)
-    return f"unknown setting {name!r}" + (f"; did you mean {near[0]!r}?" if near else "")
+    near = get_close_matches(name, list(known), n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 __all__ = [
@@ -108,6 +113,7 @@ __all__ = [
     "ConfigValueError",
     "UnknownSettingError",
     "check_static",
+    "nearest",
     "synonym_millis",
     "unknown_setting",
 ]

@@ -177,7 +177,7 @@ def _live(
 
     screen = console()
     screen.print(f"ready {address}")
-    screen.print("Paste any of these into another terminal:", style="bold")
+    screen.print("Paste any of these into another terminal, in this directory:", style="bold")
     screen.print(demo_view.paste_text(address), soft_wrap=True)
     title = f"{'Tapelog' if watch.own else 'Cluster'} on {address}"
     bars = demo_view.BARS if "utf" in (sys.stdout.encoding or "").lower() else demo_view.ASCII_BARS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from tapelog.base.config import BROKER_QUOTA_ROWS, BROKER_ROWS, TOPIC_DEFAULTS, TOPIC_ROWS
+from tapelog.base.config import BROKER_QUOTA_ROWS, BROKER_ROWS, TOPIC_DEFAULTS, TOPIC_ROWS, nearest
 from tapelog.base.config_values import ConfigValueError, check, parse_boolean, parse_whole, split_list
 from tapelog.base.kafka_configs import CLIENT_METRICS, GROUP, PER_BROKER_ONLY, Row
 from tapelog.metadata.config_layers import Layers
@@ -56,7 +56,7 @@ def _check_rows(rows: Mapping[str, Row], kind: str, configs: Mapping[str, str], 
     for name in configs:
         row = rows.get(name)
         if row is None:
-            raise _refuse(code, f"Unknown {kind} config name: {name}")
+            raise _refuse(code, f"Unknown {kind} config name: {name}{nearest(name, rows)}")
         try:
             check(row, configs[name])
         except ConfigValueError as error:
