@@ -131,6 +131,31 @@ class Runtime(Generic[M]):
         shard.write(operation, done, failed)
         self._drain()
 
+    def write_transactional(
+        self,
+        partition: int,
+        producer_id: int,
+        producer_epoch: int,
+        operation: Callable[[M], Outcome[R]],
+        done: Callable[[R], None],
+        failed: Callable[[ErrorCode], None],
+    ) -> None:
+        """Like write; the records become a transactional batch of that producer, apart from all others."""
+        raise NotImplementedError
+
+    def end_transaction(
+        self,
+        partition: int,
+        producer_id: int,
+        producer_epoch: int,
+        coordinator_epoch: int,
+        commit: bool,
+        done: Callable[[None], None],
+        failed: Callable[[ErrorCode], None],
+    ) -> None:
+        """Write the marker that ends the producer's transaction here. Calls done when it is committed, or failed."""
+        raise NotImplementedError
+
     def read(self, partition: int, query: Callable[[M], R]) -> R:
         """Ask the partition's machine. NOT_COORDINATOR or COORDINATOR_LOAD_IN_PROGRESS if it cannot be asked."""
         return query(self._serving(partition).machine)

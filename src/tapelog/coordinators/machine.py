@@ -38,11 +38,15 @@ class GroupMachine:
         """A record from the log; None for kinds from the future."""
         return decode_record(key, value)
 
-    def replay(self, offset: int, record: CoordinatorRecord) -> None:
+    def replay(self, offset: int, record: CoordinatorRecord, producer_id: int = -1) -> None:
         """Apply one record. A group's tombstone also ends what is known of it beyond its record."""
         self.state.replay(offset, record)
         if record.value is None and isinstance(record.key, GroupMetadataKey):
             self.classic.drop(record.key.group, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+
+    def end_transaction(self, offset: int, producer_id: int, commit: bool) -> None:
+        """Apply the marker of a producer's transaction."""
+        raise NotImplementedError
 
     def commit(self, offset: int) -> None:
         """Records below offset are committed."""

@@ -126,8 +126,16 @@ class Machine(Protocol):
         """A record from the log; None for a kind from the future, which is skipped."""
         ...
 
-    def replay(self, offset: int, record: CoordinatorRecord) -> None:
-        """Apply one record: the only way hard state changes."""
+    def replay(self, offset: int, record: CoordinatorRecord, producer_id: int = -1) -> None:
+        """Apply one record: with end_transaction the only way hard state changes.
+
+        With a producer id the record stands in a transactional batch, and counts once that producer's transaction is
+        committed.
+        """
+        ...
+
+    def end_transaction(self, offset: int, producer_id: int, commit: bool) -> None:
+        """Apply the marker at offset: what the producer's transaction wrote here counts from now on, or never did."""
         ...
 
     def commit(self, offset: int) -> None:

@@ -30,10 +30,13 @@ class Counters:
     def decode(self, key: bytes, value: bytes | None) -> CoordinatorRecord | None:
         return None if key == b"future" else count(key.decode())
 
-    def replay(self, offset: int, record: CoordinatorRecord) -> None:
+    def replay(self, offset: int, record: CoordinatorRecord, producer_id: int = -1) -> None:
         assert isinstance(record.key, GroupMetadataKey)
         name = record.key.group
         self.counts.put(offset, name, (self.counts.get(name) or 0) + 1)
+
+    def end_transaction(self, offset: int, producer_id: int, commit: bool) -> None:
+        self.events.append(f"{offset}: {producer_id} {'commits' if commit else 'aborts'}")
 
     def commit(self, offset: int) -> None:
         self.journal.commit(offset)
