@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
 from tapelog.base.timers import Timers
+from tapelog.coordinators.gate import TransactionGuard
 from tapelog.coordinators.loading import Loading
 from tapelog.coordinators.outcome import CoordinatorLog, Machine, Outcome, ShardContext, edge_code
 from tapelog.coordinators.rewrite import REWRITE_BYTES_MIN, Rewrite
@@ -72,6 +73,7 @@ class Runtime(Generic[M]):
             self._batch_bytes_max,
             self._commit_timeout_ms,
             self._mark_dirty,
+            leader_epoch,
         )
         self._shards[partition] = shard
         log.debug("loading coordinator partition %d in epoch %d", partition, leader_epoch)
@@ -139,9 +141,22 @@ class Runtime(Generic[M]):
         operation: Callable[[M], Outcome[R]],
         done: Callable[[R], None],
         failed: Callable[[ErrorCode], None],
+        guard: TransactionGuard | None = None,
     ) -> None:
-        """Like write; the records become a transactional batch of that producer, apart from all others."""
-        raise NotImplementedError
+        """Like write; the records become a transactional batch of that producer, apart from all others.
+
+        With a guard: fails with INVALID_TXN_STATE if the transaction ended since the guard was taken, and with
+        NOT_COORDINATOR if the partition was led elsewhere meanwhile.
+        """
+        try:
+            shard = self._serving(partition)
+            if guard is not None and not shard.guards.let_go(guard):
+                raise KafkaError(ErrorCode.INVALID_TXN_STATE if guard.broken else ErrorCode.NOT_COORDINATOR)
+        except KafkaError as error:
+            failed(error.code)
+            return
+        shard.write_transactional(producer_id, producer_epoch, operation, done, failed)
+        self._drain()
 
     def end_transaction(
         self,
@@ -154,7 +169,23 @@ class Runtime(Generic[M]):
         failed: Callable[[ErrorCode], None],
     ) -> None:
         """Write the marker that ends the producer's transaction here. Calls done when it is committed, or failed."""
-        raise NotImplementedError
+        try:
+            shard = self._serving(partition)
+        except KafkaError as error:
+            failed(error.code)
+            return
+        shard.end_transaction(producer_id, producer_epoch, coordinator_epoch, commit, done, failed)
+        self._drain()
+
+    def guard(self, partition: int, producer_id: int) -> TransactionGuard:
+        """To be taken before the gate is asked, for `write_transactional` or `let_go`. KafkaError as for read."""
+        return self._serving(partition).guards.hold(producer_id)
+
+    def let_go(self, partition: int, guard: TransactionGuard) -> None:
+        """The gate refused: there will be no write."""
+        shard = self._shards.get(partition)
+        if shard is not None:
+            shard.guards.let_go(guard)
 
     def read(self, partition: int, query: Callable[[M], R]) -> R:
         """Ask the partition's machine. NOT_COORDINATOR or COORDINATOR_LOAD_IN_PROGRESS if it cannot be asked."""
@@ -163,6 +194,11 @@ class Runtime(Generic[M]):
     def partitions(self) -> list[int]:
         """The partitions this node coordinates or is loading, in order."""
         return sorted(self._shards)
+
+    @property
+    def busy(self) -> bool:
+        """There are answers to give or records to append: flush has work."""
+        return bool(self._outbox or self._dirty)
 
     def post(self, answer: Callable[[], None]) -> None:
         """Queue an answer behind those already due."""

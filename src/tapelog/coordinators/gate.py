@@ -1,7 +1,8 @@
 """The transaction gate: what must be asked before something is written on behalf of a transaction.
 
 The transaction coordinator implements it; Produce asks it for ordinary partitions, TxnOffsetCommit for the partition of
-`__consumer_offsets` that owns the group. Whoever asks waits for the answer before it writes.
+`__consumer_offsets` that owns the group. Whoever asks waits for the answer before it writes, and holds a guard
+meanwhile: if the transaction's marker comes first, the write would begin a transaction that nobody ends.
 """
 
 from __future__ import annotations
@@ -31,3 +32,44 @@ class TransactionGate(Protocol):
         comes when that is committed.
         """
         ...
+
+
+class TransactionGuard:
+    """Held while the gate is asked; broken once a marker of that producer was written in between."""
+
+    __slots__ = ("broken", "producer_id")
+
+    def __init__(self, producer_id: int) -> None:
+        self.producer_id = producer_id
+        self.broken = False
+
+
+class Guards:
+    """The guards held in one partition."""
+
+    def __init__(self) -> None:
+        self._held: dict[int, list[TransactionGuard]] = {}
+
+    def hold(self, producer_id: int) -> TransactionGuard:
+        """A guard for a write of that producer's transaction; let it go when the gate has answered."""
+        guard = TransactionGuard(producer_id)
+        self._held.setdefault(producer_id, []).append(guard)
+        return guard
+
+    def let_go(self, guard: TransactionGuard) -> bool:
+        """The gate has answered; whether the guard was still held here."""
+        held = self._held.get(guard.producer_id, [])
+        if guard not in held:
+            return False
+        held.remove(guard)
+        if not held:
+            del self._held[guard.producer_id]
+        return True
+
+    def break_all(self, producer_id: int) -> None:
+        """A marker of that producer is being written."""
+        for guard in self._held.pop(producer_id, []):
+            guard.broken = True
+
+    def __len__(self) -> int:
+        return len(self._held)

@@ -12,8 +12,9 @@ from typing import Any
 
 from tapelog.coordinators.shard import Shard
 from tapelog.wire.errors import KafkaError
+from tapelog.wire.markers import marker_commits
 from tapelog.wire.primitives import WireError
-from tapelog.wire.record_batch import BatchHeader, batches, records_of
+from tapelog.wire.record_batch import NO_PRODUCER_ID, BatchHeader, batches, records_of
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +56,9 @@ class Loading:
         if not data:
             raise ValueError(f"the log of partition {shard.partition} ends before its end offset, at {self._offset}")
         for header in batches(data, 0, len(data)):
-            if not header.is_control:
+            if header.is_control:
+                self._replay_control(data, header)
+            else:
                 self._replay_batch(data, header)
             self._offset = header.last_offset + 1
         shard.appended_bytes += len(data)
@@ -63,9 +66,15 @@ class Loading:
 
     def _replay_batch(self, data: bytes, header: BatchHeader) -> None:
         machine = self._shard.machine
+        producer_id = header.producer_id if header.is_transactional else NO_PRODUCER_ID
         for record in records_of(data, header):
             if record.offset < self._offset or record.key is None:
                 continue
             decoded = machine.decode(record.key, record.value)
             if decoded is not None:
-                machine.replay(record.offset, decoded)
+                machine.replay(record.offset, decoded, producer_id)
+
+    def _replay_control(self, data: bytes, header: BatchHeader) -> None:
+        commit = marker_commits(data, header)
+        if commit is not None:
+            self._shard.machine.end_transaction(header.base_offset, header.producer_id, commit)

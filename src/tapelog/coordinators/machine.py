@@ -12,7 +12,7 @@ from tapelog.coordinators.classic.rebalance import activate
 from tapelog.coordinators.classic.registry import ClassicGroups
 from tapelog.coordinators.config import GroupConfig
 from tapelog.coordinators.offsets.delete import expired
-from tapelog.coordinators.outcome import CoordinatorRecord, Outcome, ShardContext
+from tapelog.coordinators.outcome import CoordinatorRecord, Held, Outcome, ShardContext
 from tapelog.coordinators.records import decode_record, encode_record
 from tapelog.coordinators.state import GroupState
 from tapelog.wire.errors import ErrorCode
@@ -40,13 +40,13 @@ class GroupMachine:
 
     def replay(self, offset: int, record: CoordinatorRecord, producer_id: int = -1) -> None:
         """Apply one record. A group's tombstone also ends what is known of it beyond its record."""
-        self.state.replay(offset, record)
+        self.state.replay(offset, record, producer_id)
         if record.value is None and isinstance(record.key, GroupMetadataKey):
             self.classic.drop(record.key.group, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
     def end_transaction(self, offset: int, producer_id: int, commit: bool) -> None:
         """Apply the marker of a producer's transaction."""
-        raise NotImplementedError
+        self.state.end_transaction(offset, producer_id, commit)
 
     def commit(self, offset: int) -> None:
         """Records below offset are committed."""
@@ -72,13 +72,14 @@ class GroupMachine:
         """A name for every live record."""
         return self.state.live_keys()
 
-    def live_record(self, key: object) -> CoordinatorRecord | None:
+    def live_record(self, key: object) -> CoordinatorRecord | Held | None:
         """The record that restores what the key names."""
         return self.state.live_record(key)
 
     def invariants(self) -> None:
         """What must hold between any two operations."""
         self.classic.invariants()
+        self.state.offsets.pending.invariants()
 
     def _expire(self) -> Outcome[None]:
         self._context.set_deadline(EXPIRY, self._config.expiry_interval_ms, self._expire)

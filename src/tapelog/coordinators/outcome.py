@@ -32,6 +32,18 @@ class CoordinatorRecord:
         return f"CoordinatorRecord({self.key!r} -> {self.value!r})"
 
 
+class Held:
+    """A piece of state that no single record restores, because an open transaction has a say in it.
+
+    The log must keep everything from `offset` on; from there, replay gives that piece of state.
+    """
+
+    __slots__ = ("offset",)
+
+    def __init__(self, offset: int) -> None:
+        self.offset = offset
+
+
 class Outcome(Generic[R]):
     """Records to append, the response that leaves when they are committed, and what to do then.
 
@@ -103,8 +115,10 @@ class ShardContext:
         deadlines: Deadlines,
         post: Callable[[Callable[[], None]], None],
         submit: Callable[[Callable[[], Outcome[None]]], None],
+        leader_epoch: int = -1,
     ) -> None:
         self.partition = partition
+        self.leader_epoch = leader_epoch
         self.clock = clock
         self.deadlines = deadlines
         self.post = post
@@ -158,8 +172,8 @@ class Machine(Protocol):
         """A name for every record a fresh log would have to hold."""
         ...
 
-    def live_record(self, key: object) -> CoordinatorRecord | None:
-        """The record that restores that piece of state as it is now; None if it is gone."""
+    def live_record(self, key: object) -> CoordinatorRecord | Held | None:
+        """The record that restores that piece of state as it is now; None if it is gone; Held if none can."""
         ...
 
 

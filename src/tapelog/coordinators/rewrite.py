@@ -3,13 +3,17 @@
 When a shard's log has grown far beyond what its state needs, every live record is appended again, a bounded piece at
 a time, as ordinary records. Once the last piece is committed the log may start where the rewriting began: whatever was
 live then has been written again or changed since. A crash or a resignation half-way leaves a log that is merely longer.
+
+An offset about which a transaction has yet to decide is not written again: its record would come after the pending one
+and win against it. It gets a second chance at the end; if the transaction is still open then, the log keeps everything
+from its records on.
 """
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from tapelog.coordinators.outcome import CoordinatorRecord, Machine, Outcome
+from tapelog.coordinators.outcome import CoordinatorRecord, Held, Machine, Outcome
 from tapelog.coordinators.shard import Shard
 from tapelog.wire.errors import ErrorCode
 
@@ -27,13 +31,15 @@ class Rewrite:
         self.live_bytes = 0
         self._shard = shard
         self._keys: list[object] = []
-        self._begin_offset = 0
+        self._held: list[object] = []
+        self._again = False
+        self._start_offset = 0
         self._begin_bytes = 0
         self._next_key = 0
 
     def start(self) -> None:
         """Note what is live and write the first piece."""
-        self._begin_offset = self._shard.next_offset
+        self._start_offset = self._shard.next_offset
         self._begin_bytes = self._shard.appended_bytes
         self._keys = self._shard.machine.live_keys()
         self._step()
@@ -44,22 +50,31 @@ class Rewrite:
     def _piece(self, machine: Machine) -> Outcome[None]:
         records: list[CoordinatorRecord] = []
         while self._next_key < len(self._keys) and len(records) < RECORDS_PER_STEP:
-            record = machine.live_record(self._keys[self._next_key])
+            key = self._keys[self._next_key]
+            record = machine.live_record(key)
             self._next_key += 1
-            if record is not None:
+            if isinstance(record, Held):
+                if self._again:
+                    self._start_offset = min(self._start_offset, record.offset)
+                else:
+                    self._held.append(key)
+            elif record is not None:
                 records.append(record)
         return Outcome(records, None, atomic=False)
 
     def _on_committed(self, _: None) -> None:
         if self._shard.closed:
             return
+        if self._next_key == len(self._keys) and self._held:
+            self._keys, self._held, self._next_key, self._again = self._held, [], 0, True
         if self._next_key < len(self._keys):
             self._step()
             return
         self.finished = True
         self._shard.appended_bytes -= self._begin_bytes
         self.live_bytes = self._shard.appended_bytes
-        self._shard.log.advance_start(self._shard.partition, self._begin_offset)
+        if self._start_offset > self._shard.log.start_offset(self._shard.partition):
+            self._shard.log.advance_start(self._shard.partition, self._start_offset)
 
     def _on_failed(self, _: ErrorCode) -> None:
         """The log was taken back or lost; the next flush considers anew."""

@@ -1,24 +1,27 @@
 """One partition of a coordinator's topic: run an operation, append its records, replay them, park its answer.
 
 The runtime owns the shards; only `core.Runtime` calls them. An operation's records are replayed at once, so the next
-operation sees them, and wait in a batch for the end of the wake-up (`flush`). The answer is parked under the log's
-next offset and leaves when the high watermark gets there. If the append fails, everything back to the last good
-offset is taken back and the answers that depended on it become errors.
+operation sees them, and wait in a batch for the end of the wake-up (`flush`). What belongs to a transaction is appended
+at once, behind what was collected, as a batch of its own. The answer is parked under the log's next offset and leaves
+when the high watermark gets there. If the append fails, everything back to the last good offset is taken back and the
+answers that depended on it become errors.
 """
 
 from __future__ import annotations
 
 import logging
-from collections import deque
 from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
 from tapelog.base.timers import Timers
 from tapelog.coordinators.deadlines import Deadlines
+from tapelog.coordinators.gate import Guards
 from tapelog.coordinators.outcome import CoordinatorLog, CoordinatorRecord, Machine, Outcome, ShardContext, edge_code
+from tapelog.coordinators.parking import Parking
 from tapelog.wire.errors import ErrorCode, KafkaError
+from tapelog.wire.markers import build_marker
 from tapelog.wire.primitives import WireError
-from tapelog.wire.record_batch import Record, build_batch
+from tapelog.wire.record_batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, Record, build_batch
 
 M = TypeVar("M", bound=Machine)
 R = TypeVar("R")
@@ -27,19 +30,6 @@ log = logging.getLogger(__name__)
 
 RECORD_OVERHEAD_BYTES: Final = 24
 """More than a record costs in a batch beside its key and value."""
-
-COMMIT_TIMEOUT: Final = "commit-timeout"
-
-
-class Parked:
-    """An answer that waits for the high watermark to reach its offset."""
-
-    __slots__ = ("deadline_ms", "finish", "offset")
-
-    def __init__(self, offset: int, deadline_ms: int, finish: Callable[[ErrorCode], None]) -> None:
-        self.offset = offset
-        self.deadline_ms = deadline_ms
-        self.finish = finish
 
 
 class Shard(Generic[M]):
@@ -55,6 +45,7 @@ class Shard(Generic[M]):
         batch_bytes_max: int,
         commit_timeout_ms: int,
         on_dirty: Callable[[Shard[M]], None],
+        leader_epoch: int = -1,
     ) -> None:
         self.partition = partition
         self.active = False
@@ -63,7 +54,6 @@ class Shard(Generic[M]):
         self.timers = timers
         self.deadlines = Deadlines(timers)
         self.batch_bytes_max = batch_bytes_max
-        self.commit_timeout_ms = commit_timeout_ms
         self.high_watermark = 0
         self.next_offset = 0
         self.appended_bytes = 0
@@ -71,8 +61,9 @@ class Shard(Generic[M]):
         self._on_dirty = on_dirty
         self._batch: list[Record] = []
         self._batch_bytes = 0
-        self._parked: deque[Parked] = deque()
-        self.machine = build(ShardContext(partition, timers.clock, self.deadlines, post, self._submit))
+        self._parking = Parking(timers, self.deadlines, commit_timeout_ms)
+        self.guards = Guards()
+        self.machine = build(ShardContext(partition, timers.clock, self.deadlines, post, self._submit, leader_epoch))
 
     # -- operations
 
@@ -83,57 +74,70 @@ class Shard(Generic[M]):
         failed: Callable[[ErrorCode], None],
     ) -> None:
         """Run operation now; done or failed is posted once, when its records are committed or cannot be."""
+        outcome = self._run(operation, failed)
+        if outcome is not None:
+            self._park(outcome, done, failed, self._collect(outcome))
+
+    def write_transactional(
+        self,
+        producer_id: int,
+        producer_epoch: int,
+        operation: Callable[[M], Outcome[R]],
+        done: Callable[[R], None],
+        failed: Callable[[ErrorCode], None],
+    ) -> None:
+        """Like write, for records of a producer's transaction: they are appended now, behind what was collected."""
+        self._on_dirty(self)
+        self.flush()  # first, so that the operation does not see what cannot be appended
+        outcome = self._run(operation, failed)
+        if outcome is not None:
+            self._park(outcome, done, failed, self._append_apart(outcome.records, producer_id, producer_epoch))
+
+    def end_transaction(
+        self,
+        producer_id: int,
+        producer_epoch: int,
+        coordinator_epoch: int,
+        commit: bool,
+        done: Callable[[None], None],
+        failed: Callable[[ErrorCode], None],
+    ) -> None:
+        """Append the marker and apply it, behind what was collected."""
+        self._on_dirty(self)
+        self.flush()
+        self.guards.break_all(producer_id)
+        offset = self.next_offset
+        self.machine.end_transaction(offset, producer_id, commit)
+        self.next_offset += 1
+        now_ms = self.timers.clock.wall_ms()
+        code = self._append(
+            lambda: build_marker(producer_id, producer_epoch, commit, coordinator_epoch, now_ms), offset
+        )
+        self._park(Outcome([], None), done, failed, code)
+
+    def _run(self, operation: Callable[[M], Outcome[R]], failed: Callable[[ErrorCode], None]) -> Outcome[R] | None:
         try:
-            outcome = operation(self.machine)
+            return operation(self.machine)
         except KafkaError as error:
             code = edge_code(error.code)
-            self._post(lambda: failed(code))
-            return
         except Exception:
             log.exception("a coordinator operation failed on partition %d", self.partition)
-            self._post(lambda: failed(ErrorCode.UNKNOWN_SERVER_ERROR))
-            return
-        code = self._take(outcome)
-        if code != ErrorCode.NONE:
+            code = ErrorCode.UNKNOWN_SERVER_ERROR
+        self._post(lambda: failed(code))
+        return None
+
+    def _park(
+        self,
+        outcome: Outcome[R],
+        done: Callable[[R], None],
+        failed: Callable[[ErrorCode], None],
+        code: ErrorCode,
+    ) -> None:
+        """Finish at once if the records were refused or nothing is open; otherwise when the log is committed so far."""
+        if code != ErrorCode.NONE or (not self._batch and self.high_watermark >= self.next_offset):
             self._finish(outcome, done, failed, code)
-        elif not self._batch and self.high_watermark >= self.next_offset:
-            self._finish(outcome, done, failed, ErrorCode.NONE)
         else:
-            deadline_ms = self.timers.clock.monotonic_ms() + self.commit_timeout_ms
-            self._parked.append(
-                Parked(self.next_offset, deadline_ms, lambda code: self._finish(outcome, done, failed, code))
-            )
-            self._arm_commit_timeout()
-
-    def _take(self, outcome: Outcome[R]) -> ErrorCode:
-        """Replay and batch the records of an outcome; NONE, or why none (or, not atomic, not all) of them will do."""
-        if not outcome.records:
-            return ErrorCode.NONE
-        now_ms = self.timers.clock.wall_ms()
-        try:
-            encoded = [self.machine.encode(record) for record in outcome.records]
-        except WireError:
-            log.exception("a record of partition %d cannot be written", self.partition)
-            return ErrorCode.UNKNOWN_SERVER_ERROR
-        sizes = [len(key) + len(value or b"") + RECORD_OVERHEAD_BYTES for key, value in encoded]
-        if outcome.atomic and sum(sizes) > self.batch_bytes_max:
-            return edge_code(ErrorCode.RECORD_LIST_TOO_LARGE)
-        needed = sum(sizes) if outcome.atomic else 0
-        for record, (key, value), size in zip(outcome.records, encoded, sizes, strict=True):
-            if self._batch and self._batch_bytes + max(needed, size) > self.batch_bytes_max:
-                code = self.flush()
-                if code != ErrorCode.NONE:
-                    return code
-            needed = 0
-            self._apply(record)
-            self._batch.append(Record(0, now_ms, key, value))
-            self._batch_bytes += size
-        self._on_dirty(self)
-        return ErrorCode.NONE
-
-    def _apply(self, record: CoordinatorRecord) -> None:
-        self.machine.replay(self.next_offset, record)
-        self.next_offset += 1
+            self._parking.park(self.next_offset, lambda code: self._finish(outcome, done, failed, code))
 
     def _finish(
         self,
@@ -160,15 +164,74 @@ class Shard(Generic[M]):
         if self.active:
             self.write(lambda _: operation(), _ignore, _ignore)
 
+    # -- records
+
+    def _collect(self, outcome: Outcome[R]) -> ErrorCode:
+        """Replay and batch the records of an outcome; NONE, or why none (or, not atomic, not all) of them will do."""
+        if not outcome.records:
+            return ErrorCode.NONE
+        now_ms = self.timers.clock.wall_ms()
+        encoded = self._encode(outcome.records)
+        if encoded is None:
+            return ErrorCode.UNKNOWN_SERVER_ERROR
+        sizes = [_size(key, value) for key, value in encoded]
+        if outcome.atomic and sum(sizes) > self.batch_bytes_max:
+            return edge_code(ErrorCode.RECORD_LIST_TOO_LARGE)
+        needed = sum(sizes) if outcome.atomic else 0
+        for record, (key, value), size in zip(outcome.records, encoded, sizes, strict=True):
+            if self._batch and self._batch_bytes + max(needed, size) > self.batch_bytes_max:
+                code = self.flush()
+                if code != ErrorCode.NONE:
+                    return code
+            needed = 0
+            self.machine.replay(self.next_offset, record)
+            self.next_offset += 1
+            self._batch.append(Record(0, now_ms, key, value))
+            self._batch_bytes += size
+        self._on_dirty(self)
+        return ErrorCode.NONE
+
+    def _append_apart(self, records: list[CoordinatorRecord], producer_id: int, producer_epoch: int) -> ErrorCode:
+        """Replay and append the records as one batch of the producer's transaction."""
+        if not records:
+            return ErrorCode.NONE
+        now_ms = self.timers.clock.wall_ms()
+        encoded = self._encode(records)
+        if encoded is None:
+            return ErrorCode.UNKNOWN_SERVER_ERROR
+        if sum([_size(key, value) for key, value in encoded]) > self.batch_bytes_max:
+            return edge_code(ErrorCode.RECORD_LIST_TOO_LARGE)
+        start_offset = self.next_offset
+        for record in records:
+            self.machine.replay(self.next_offset, record, producer_id)
+            self.next_offset += 1
+        batch = [Record(0, now_ms, key, value) for key, value in encoded]
+        return self._append(lambda: _build(batch, producer_id, producer_epoch), start_offset)
+
+    def _encode(self, records: list[CoordinatorRecord]) -> list[tuple[bytes, bytes | None]] | None:
+        try:
+            return [self.machine.encode(record) for record in records]
+        except WireError:
+            log.exception("a record of partition %d cannot be written", self.partition)
+            return None
+
     # -- the log
 
     def flush(self) -> ErrorCode:
         """Append what this wake-up collected, as one batch. On failure all of it is taken back."""
         if not self._batch:
             return ErrorCode.NONE
-        start_offset = self.next_offset - len(self._batch)
+        batch = self._batch
+        code = self._append(lambda: _build(batch), self.next_offset - len(batch))
+        if code == ErrorCode.NONE:
+            self._batch = []
+            self._batch_bytes = 0
+        return code
+
+    def _append(self, build: Callable[[], bytes], start_offset: int) -> ErrorCode:
+        """Append the batch of what was replayed from start_offset on. On failure that is taken back."""
         try:
-            batch = build_batch(self._batch)
+            batch = build()
             end_offset = self.log.append(self.partition, batch)
         except KafkaError as error:
             code = edge_code(error.code)
@@ -180,8 +243,6 @@ class Shard(Generic[M]):
             return ErrorCode.UNKNOWN_SERVER_ERROR
         assert end_offset == self.next_offset, "nobody else writes to a coordinator's partition"
         self.appended_bytes += len(batch)
-        self._batch = []
-        self._batch_bytes = 0
         return ErrorCode.NONE
 
     def take_back(self, offset: int, code: ErrorCode) -> None:
@@ -192,11 +253,7 @@ class Shard(Generic[M]):
         self._batch_bytes = 0
         self.next_offset = offset
         self.machine.revert(offset, code)
-        failed: list[Parked] = []
-        while self._parked and self._parked[-1].offset > offset:
-            failed.append(self._parked.pop())
-        for parked in reversed(failed):
-            parked.finish(code)
+        self._parking.fail_above(offset, code)
 
     def on_high_watermark(self, offset: int) -> None:
         """Records below offset are committed: their answers leave."""
@@ -204,8 +261,7 @@ class Shard(Generic[M]):
             return
         self.high_watermark = offset
         self.machine.commit(offset)
-        while self._parked and self._parked[0].offset <= offset:
-            self._parked.popleft().finish(ErrorCode.NONE)
+        self._parking.release(offset)
 
     def close(self) -> None:
         """Not ours any more: everyone who waits hears NOT_COORDINATOR."""
@@ -214,26 +270,21 @@ class Shard(Generic[M]):
         self.deadlines.clear()
         self.machine.on_unloaded()
         self._batch = []
-        while self._parked:
-            self._parked.popleft().finish(ErrorCode.NOT_COORDINATOR)
-
-    # -- answers that wait too long
-
-    def _arm_commit_timeout(self) -> None:
-        if COMMIT_TIMEOUT not in self.deadlines and self._parked:
-            delay_ms = self._parked[0].deadline_ms - self.timers.clock.monotonic_ms()
-            self.deadlines.set(COMMIT_TIMEOUT, delay_ms, self._expire_parked)
-
-    def _expire_parked(self) -> None:
-        now_ms = self.timers.clock.monotonic_ms()
-        while self._parked and self._parked[0].deadline_ms <= now_ms:
-            self._parked.popleft().finish(edge_code(ErrorCode.REQUEST_TIMED_OUT))
-        self._arm_commit_timeout()
+        self._parking.fail_all(ErrorCode.NOT_COORDINATOR)
 
     @property
     def parked(self) -> int:
         """How many answers wait."""
-        return len(self._parked)
+        return len(self._parking)
+
+
+def _build(records: list[Record], producer_id: int = NO_PRODUCER_ID, producer_epoch: int = NO_PRODUCER_EPOCH) -> bytes:
+    transactional = producer_id != NO_PRODUCER_ID
+    return build_batch(records, producer_id=producer_id, producer_epoch=producer_epoch, transactional=transactional)
+
+
+def _size(key: bytes, value: bytes | None) -> int:
+    return len(key) + len(value or b"") + RECORD_OVERHEAD_BYTES
 
 
 def _ignore(_: object) -> None:

@@ -7,9 +7,10 @@ their own store. Uncommitted changes can be taken back through the shared journa
 from __future__ import annotations
 
 from tapelog.coordinators.offsets.store import OffsetStore
-from tapelog.coordinators.outcome import CoordinatorRecord
+from tapelog.coordinators.outcome import CoordinatorRecord, Held
 from tapelog.coordinators.records import group_metadata, offset_commit
 from tapelog.coordinators.timeline import Journal, Timeline
+from tapelog.wire.record_batch import NO_PRODUCER_ID
 from tapelog.wire.records.group_metadata_key import GroupMetadataKey
 from tapelog.wire.records.group_metadata_value import GroupMetadataValue
 from tapelog.wire.records.offset_commit_key import OffsetCommitKey
@@ -24,15 +25,12 @@ class GroupState:
         self.metadata: Timeline[str, GroupMetadataValue] = Timeline(self.journal)
         self.offsets = OffsetStore(self.journal)
 
-    def replay(self, offset: int, record: CoordinatorRecord) -> None:
-        """Apply the record that stands in the log at offset."""
+    def replay(self, offset: int, record: CoordinatorRecord, producer_id: int = NO_PRODUCER_ID) -> None:
+        """Apply the record that stands in the log at offset, in a transaction of that producer if it names one."""
         key, value = record.key, record.value
         if isinstance(key, OffsetCommitKey):
-            if value is None:
-                self.offsets.remove(offset, key.group, (key.topic, key.partition))
-            else:
-                assert isinstance(value, OffsetCommitValue)
-                self.offsets.put(offset, key.group, (key.topic, key.partition), value)
+            assert value is None or isinstance(value, OffsetCommitValue)
+            self.offsets.replay(offset, key, value, producer_id)
         elif isinstance(key, GroupMetadataKey):
             if value is None:
                 self.metadata.remove(offset, key.group)
@@ -41,6 +39,10 @@ class GroupState:
                 self.metadata.put(offset, key.group, value)
         else:
             raise AssertionError(f"nobody replays {key!r}")
+
+    def end_transaction(self, offset: int, producer_id: int, commit: bool) -> None:
+        """Apply the marker that stands in the log at offset: only offsets are written in transactions."""
+        self.offsets.end_transaction(offset, producer_id, commit)
 
     def commit(self, offset: int) -> None:
         """Records below offset are committed."""
@@ -65,21 +67,22 @@ class GroupState:
     def live_keys(self) -> list[object]:
         """A name for every live record."""
         keys: list[object] = [group_id for group_id, _ in self.metadata.items()]
-        for group_id in self.offsets.group_ids():
-            keys.extend((group_id, where) for where, _ in self.offsets.newest(group_id))
+        keys.extend(self.offsets.places())
         return keys
 
-    def live_record(self, key: object) -> CoordinatorRecord | None:
-        """The record that restores what the key names; None if it is gone."""
+    def live_record(self, key: object) -> CoordinatorRecord | Held | None:
+        """The record that restores what the key names; None if it is gone; Held while a transaction has a say."""
         if isinstance(key, str):
             metadata = self.metadata.get(key)
             return None if metadata is None else group_metadata(key, metadata)
         assert isinstance(key, tuple)
         group_id, where = key
-        value = self.offsets.get(group_id, where, committed_only=False)
-        return None if value is None else offset_commit(group_id, where[0], where[1], value)
+        stored = self.offsets.get(group_id, where, committed_only=False)
+        pending = self.offsets.pending.first_record(group_id, where)
+        if pending is not None:
+            return Held(pending if stored is None else min(pending, stored.record_offset))
+        return None if stored is None else offset_commit(group_id, where[0], where[1], stored.value())
 
     def snapshot(self) -> object:
         """A comparable picture of everything: two machines with equal pictures are equal."""
-        offsets = {group_id: self.offsets.of_group(group_id, False) for group_id in sorted(self.offsets.group_ids())}
-        return dict(sorted(self.metadata.items())), offsets
+        return dict(self.metadata.items()), self.offsets.snapshot()

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any, Generic, TypeVar
 
+N = TypeVar("N")
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -104,6 +105,11 @@ class Timeline(Generic[K, V]):
         """Nothing in it, and nothing that could come back."""
         return not self._live and not self._replaced
 
+    @property
+    def settled(self) -> bool:
+        """Nothing in it could be taken back."""
+        return not self._replaced
+
     def _remember(self, offset: int, key: K) -> None:
         if offset < self._journal.committed_offset:
             return
@@ -127,3 +133,49 @@ class Timeline(Generic[K, V]):
             self._live[key] = value
         if not replaced:
             del self._replaced[key]
+
+
+class Timelines(Generic[N, K, V]):
+    """Timelines by name, made when needed and let go when there is nothing left in them."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._by_name: dict[N, Timeline[K, V]] = {}
+        self._doubtful: dict[N, None] = {}
+
+    def find(self, name: N) -> Timeline[K, V] | None:
+        """The timeline of that name, if there is one."""
+        return self._by_name.get(name)
+
+    def at(self, name: N) -> Timeline[K, V]:
+        """The timeline of that name, to put something in."""
+        timeline = self._by_name.get(name)
+        if timeline is None:
+            timeline = self._by_name[name] = Timeline(self._journal)
+            self._doubtful[name] = None
+        return timeline
+
+    def remove(self, offset: int, name: N, key: K) -> V | None:
+        """Unset the key in the timeline of that name by the record at offset; returns what was there."""
+        timeline = self._by_name.get(name)
+        if timeline is None:
+            return None
+        self._doubtful[name] = None
+        return timeline.remove(offset, key)
+
+    def tidy(self) -> None:
+        """Let go of timelines that have nothing left, now or in case of an undo. Call after commit or revert."""
+        for name in list(self._doubtful):
+            timeline = self._by_name[name]
+            if timeline.settled:
+                del self._doubtful[name]
+                if not len(timeline):
+                    del self._by_name[name]
+
+    def names(self) -> Iterator[N]:
+        """Names under which there is something."""
+        return (name for name, timeline in self._by_name.items() if len(timeline))
+
+    def items(self) -> Iterator[tuple[N, Timeline[K, V]]]:
+        """Timelines that have something in them."""
+        return ((name, timeline) for name, timeline in self._by_name.items() if len(timeline))

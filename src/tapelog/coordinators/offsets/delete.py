@@ -10,7 +10,7 @@ from collections.abc import Collection
 
 from tapelog.coordinators.classic.group import EMPTY, STABLE, ClassicGroup
 from tapelog.coordinators.classic.registry import ClassicGroups
-from tapelog.coordinators.offsets.store import TopicPartition
+from tapelog.coordinators.offsets.stored import StoredOffset, TopicPartition
 from tapelog.coordinators.outcome import CoordinatorRecord, Outcome
 from tapelog.coordinators.records import group_tombstone, offset_tombstone
 from tapelog.wire.errors import ErrorCode, KafkaError
@@ -20,7 +20,6 @@ from tapelog.wire.messages.offset_delete_response import (
     OffsetDeleteResponsePartition,
     OffsetDeleteResponseTopic,
 )
-from tapelog.wire.records.offset_commit_value import OffsetCommitValue
 
 
 def delete(groups: ClassicGroups, request: OffsetDeleteRequest) -> Outcome[OffsetDeleteResponse]:
@@ -81,7 +80,7 @@ def expired(groups: ClassicGroups) -> Outcome[None]:
     return Outcome(records, None, atomic=False)
 
 
-def _is_expired(groups: ClassicGroups, group: ClassicGroup, topic: str, value: OffsetCommitValue) -> bool:
+def _is_expired(groups: ClassicGroups, group: ClassicGroup, topic: str, value: StoredOffset) -> bool:
     if group.is_subscribed_to(topic):
         return False
     since_ms = value.commit_timestamp

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from tapelog.coordinators.offsets.store import OffsetStore
+from tapelog.coordinators.offsets.stored import StoredOffset
 from tapelog.coordinators.topics import TopicLookup
 from tapelog.wire.errors import ErrorCode
 from tapelog.wire.messages.offset_fetch_request import OffsetFetchRequestGroup
@@ -18,7 +19,6 @@ from tapelog.wire.messages.offset_fetch_response import (
     OffsetFetchResponseTopics,
 )
 from tapelog.wire.primitives import ZERO_UUID
-from tapelog.wire.records.offset_commit_value import OffsetCommitValue
 
 NO_OFFSET: Final = -1
 
@@ -58,12 +58,12 @@ def _all_topics(
     return [a for a in by_name.values() if a.partitions and not (by_id and a.topic_id == ZERO_UUID)]
 
 
-def is_stale(value: OffsetCommitValue, topic_id: bytes) -> bool:
+def is_stale(value: StoredOffset, topic_id: bytes) -> bool:
     """The offset belongs to an earlier topic of that name."""
     return ZERO_UUID not in (value.topic_id, topic_id) and value.topic_id != topic_id
 
 
-def _partition(index: int, value: OffsetCommitValue | None, topic_id: bytes) -> OffsetFetchResponsePartitions:
+def _partition(index: int, value: StoredOffset | None, topic_id: bytes) -> OffsetFetchResponsePartitions:
     if value is None or is_stale(value, topic_id):
         return _refused(index, ErrorCode.NONE)
     return OffsetFetchResponsePartitions(

@@ -1,76 +1,90 @@
-"""The committed offsets of one shard, by group, topic and partition. Only replay changes them."""
+"""The committed offsets of one shard, by group, topic and partition, and those that transactions have yet to commit.
+
+Only replay changes them: `replay` for the record of an offset, `end_transaction` for a marker.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tapelog.coordinators.timeline import Journal, Timeline
+from tapelog.coordinators.offsets.pending import PendingOffsets
+from tapelog.coordinators.offsets.stored import StoredOffset, TopicPartition, stored
+from tapelog.coordinators.timeline import Journal, Timelines
+from tapelog.wire.record_batch import NO_PRODUCER_ID
+from tapelog.wire.records.offset_commit_key import OffsetCommitKey
 from tapelog.wire.records.offset_commit_value import OffsetCommitValue
-
-TopicPartition = tuple[str, int]
 
 
 class OffsetStore:
     """Offsets by group, over the shard's journal."""
 
     def __init__(self, journal: Journal) -> None:
-        self._journal = journal
-        self._groups: dict[str, Timeline[TopicPartition, OffsetCommitValue]] = {}
-        self._thinned: dict[str, None] = {}
+        self._groups: Timelines[str, TopicPartition, StoredOffset] = Timelines(journal)
+        self.pending = PendingOffsets(journal)
 
-    def put(self, offset: int, group_id: str, where: TopicPartition, value: OffsetCommitValue) -> None:
-        """Replay a commit that stands in the log at offset."""
-        timeline = self._groups.get(group_id)
-        if timeline is None:
-            timeline = self._groups[group_id] = Timeline(self._journal)
-        timeline.put(offset, where, value)
+    def replay(self, offset: int, key: OffsetCommitKey, value: OffsetCommitValue | None, producer_id: int) -> None:
+        """Apply the record that stands in the log at offset, in a transaction of that producer if it names one."""
+        where = (key.topic, key.partition)
+        if value is None:
+            self._groups.remove(offset, key.group, where)
+            self.pending.remove(offset, key.group, where)
+        elif producer_id == NO_PRODUCER_ID:
+            self._groups.at(key.group).put(offset, where, stored(offset, value))
+        else:
+            self.pending.put(offset, producer_id, key.group, where, stored(offset, value))
 
-    def remove(self, offset: int, group_id: str, where: TopicPartition) -> None:
-        """Replay a tombstone that stands in the log at offset."""
-        timeline = self._groups.get(group_id)
-        if timeline is not None:
-            timeline.remove(offset, where)
-            self._thinned[group_id] = None
+    def end_transaction(self, offset: int, producer_id: int, commit: bool) -> None:
+        """Apply the marker at offset. Of two commits to a partition the one whose record is later counts."""
+        for (group_id, where), pending in self.pending.take(offset, producer_id):
+            if not commit:
+                continue
+            group = self._groups.at(group_id)
+            current = group.get(where)
+            if current is None or current.record_offset < pending.record_offset:
+                group.put(offset, where, pending)
 
     def tidy(self) -> None:
         """Let go of groups that have nothing left, now or in case of an undo. Call after commit or revert."""
-        if self._thinned and self._journal.size == 0:
-            for group_id in self._thinned:
-                if self._groups[group_id].bare:
-                    del self._groups[group_id]
-            self._thinned.clear()
+        self._groups.tidy()
+        self.pending.tidy()
 
-    def get(self, group_id: str, where: TopicPartition, committed_only: bool) -> OffsetCommitValue | None:
+    def get(self, group_id: str, where: TopicPartition, committed_only: bool) -> StoredOffset | None:
         """One offset, as replayed or as committed."""
-        timeline = self._groups.get(group_id)
+        timeline = self._groups.find(group_id)
         if timeline is None:
             return None
         return timeline.committed(where) if committed_only else timeline.get(where)
 
-    def of_group(self, group_id: str, committed_only: bool) -> list[tuple[TopicPartition, OffsetCommitValue]]:
+    def of_group(self, group_id: str, committed_only: bool) -> list[tuple[TopicPartition, StoredOffset]]:
         """All offsets of a group, by topic and partition."""
-        timeline = self._groups.get(group_id)
+        timeline = self._groups.find(group_id)
         if timeline is None:
             return []
         return sorted(timeline.committed_items() if committed_only else timeline.items(), key=lambda item: item[0])
 
-    def newest(self, group_id: str) -> Iterator[tuple[TopicPartition, OffsetCommitValue]]:
+    def newest(self, group_id: str) -> Iterator[tuple[TopicPartition, StoredOffset]]:
         """All offsets of a group as replayed, in no particular order: for going over many groups."""
-        timeline = self._groups.get(group_id)
+        timeline = self._groups.find(group_id)
         return iter(()) if timeline is None else timeline.items()
 
     def has_group(self, group_id: str) -> bool:
-        """The group has at least one offset, committed or about to be."""
-        return bool(self._groups.get(group_id))
+        """The group has at least one offset, or will have if a transaction commits."""
+        return bool(self._groups.find(group_id)) or self.pending.has_group(group_id)
 
-    def has_committed_group(self, group_id: str) -> bool:
-        """The group has at least one committed offset."""
-        timeline = self._groups.get(group_id)
-        return timeline is not None and next(timeline.committed_items(), None) is not None
+    def group_ids(self) -> list[str]:
+        """Groups with at least one offset, or about to have one if a transaction commits."""
+        return list(dict.fromkeys([*self._groups.names(), *self.pending.group_ids()]))
 
-    def group_ids(self) -> Iterator[str]:
-        """Groups with at least one offset."""
-        return (group_id for group_id, timeline in self._groups.items() if len(timeline))
+    def places(self) -> list[tuple[str, TopicPartition]]:
+        """Every group and partition where there is an offset, or may be."""
+        places = {(group_id, where): None for group_id, group in self._groups.items() for where, _ in group.items()}
+        for group_id in self.pending.group_ids():
+            places.update({(group_id, where): None for where in self.pending.of_group(group_id)})
+        return list(places)
+
+    def snapshot(self) -> object:
+        """A comparable picture of everything."""
+        return {group_id: dict(group.items()) for group_id, group in self._groups.items()}, self.pending.snapshot()
 
     def __len__(self) -> int:
-        return sum(len(timeline) for timeline in self._groups.values())
+        return sum(len(timeline) for _, timeline in self._groups.items())
