@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tapelog.coordinators.shard import Shard
+from tapelog.wire.control_records import ABORT, COMMIT, control_kind
 from tapelog.wire.errors import KafkaError
-from tapelog.wire.markers import marker_commits
 from tapelog.wire.primitives import WireError
 from tapelog.wire.record_batch import NO_PRODUCER_ID, BatchHeader, batches, records_of
 
@@ -75,6 +75,7 @@ class Loading:
                 machine.replay(record.offset, decoded, producer_id)
 
     def _replay_control(self, data: bytes, header: BatchHeader) -> None:
-        commit = marker_commits(data, header)
-        if commit is not None:
-            self._shard.machine.end_transaction(header.base_offset, header.producer_id, commit)
+        for record in records_of(data, header):
+            kind = control_kind(record.key)
+            if record.offset >= self._offset and kind in (ABORT, COMMIT):
+                self._shard.machine.end_transaction(record.offset, header.producer_id, kind == COMMIT)

@@ -18,8 +18,8 @@ from tapelog.coordinators.deadlines import Deadlines
 from tapelog.coordinators.gate import Guards
 from tapelog.coordinators.outcome import CoordinatorLog, CoordinatorRecord, Machine, Outcome, ShardContext, edge_code
 from tapelog.coordinators.parking import Parking
+from tapelog.wire.control_records import marker_batch
 from tapelog.wire.errors import ErrorCode, KafkaError
-from tapelog.wire.markers import build_marker
 from tapelog.wire.primitives import WireError
 from tapelog.wire.record_batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, Record, build_batch
 
@@ -109,10 +109,14 @@ class Shard(Generic[M]):
         offset = self.next_offset
         self.machine.end_transaction(offset, producer_id, commit)
         self.next_offset += 1
-        now_ms = self.timers.clock.wall_ms()
-        code = self._append(
-            lambda: build_marker(producer_id, producer_epoch, commit, coordinator_epoch, now_ms), offset
+        marker = marker_batch(
+            commit=commit,
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            coordinator_epoch=coordinator_epoch,
+            timestamp=self.timers.clock.wall_ms(),
         )
+        code = self._append(lambda: marker, offset)
         self._park(Outcome([], None), done, failed, code)
 
     def _run(self, operation: Callable[[M], Outcome[R]], failed: Callable[[ErrorCode], None]) -> Outcome[R] | None:
