@@ -155,10 +155,12 @@ class Log(StoredLog):
         if config.rewrites and not attributes & CONTROL:
             rewritten = validation.rewrite(buf, start, end, now_ms, config, origin == CLIENT)
             if rewritten is not None:
-                return self._queue(rewritten, 0, rewritten[ATTRIBUTES_AT:], leader_epoch, now_ms)
-        return self._queue(buf, start, body, leader_epoch, now_ms)
+                return self._queue(rewritten, 0, rewritten[ATTRIBUTES_AT:], leader_epoch, now_ms, origin)
+        return self._queue(buf, start, body, leader_epoch, now_ms, origin)
 
-    def _queue(self, buf: bytes, start: int, body: bytes | memoryview, leader_epoch: int, now_ms: int) -> Appended:
+    def _queue(
+        self, buf: bytes, start: int, body: bytes | memoryview, leader_epoch: int, now_ms: int, origin: int
+    ) -> Appended:
         """Queue a batch that is acceptable in itself, unless its producer state says otherwise. body: the part of it
         that its checksum covers."""
         config = self.config
@@ -174,13 +176,15 @@ class Log(StoredLog):
         if producer_id >= 0 and not attributes & CONTROL:
             first_sequence: int = read_i32_be(buf, start + BASE_SEQUENCE_AT)
             if epoch < 0 or first_sequence < 0:
-                raise validation.wrong_producer(producer_id, epoch, first_sequence)
-            last_sequence = last_of(first_sequence, delta)
-            seen = self.producers.check(producer_id, epoch, first_sequence, last_sequence)
-            if seen is not None:
-                stamp = seen.timestamp if config.log_append_time else -1
-                return Appended(seen.last_offset - seen.delta, seen.last_offset, stamp, self.start_offset, True)
-        elif attributes & CONTROL:
+                validation.check_unsequenced(buf, start, origin != CLIENT, self.producers)
+            else:
+                last_sequence = last_of(first_sequence, delta)
+                transactional = attributes & TRANSACTIONAL != 0
+                seen = self.producers.check(producer_id, epoch, first_sequence, last_sequence, transactional)
+                if seen is not None:
+                    stamp = seen.timestamp if config.log_append_time else -1
+                    return Appended(seen.last_offset - seen.delta, seen.last_offset, stamp, self.start_offset, True)
+        elif attributes & (CONTROL | TRANSACTIONAL):
             validation.check_marker(buf, start, start + size, self.producers)
 
         base = self.end_offset
@@ -282,7 +286,8 @@ class Log(StoredLog):
             producer_id: int = read_i64_be(buf, at + PRODUCER_ID_AT)
             if producer_id >= 0:
                 epoch: int = read_i16_be(buf, at + PRODUCER_EPOCH_AT)
-                last_sequence = last_of(read_i32_be(buf, at + BASE_SEQUENCE_AT), delta)
+                first_sequence: int = read_i32_be(buf, at + BASE_SEQUENCE_AT)
+                last_sequence = last_of(first_sequence, delta) if first_sequence >= 0 else -1
                 attributes: int = read_i16_be(buf, at + ATTRIBUTES_AT)
                 self._note_producer(buf, at, at + size, base, producer_id, epoch, last_sequence, attributes)
             leader_epoch: int = read_i32_be(buf, at + LEADER_EPOCH_AT)

@@ -1,13 +1,15 @@
 """What a log remembers of its producers: the last five batches of each, epochs, open transactions.
 
-Owned by a Log. It makes idempotent produce work (duplicates found, gaps refused, old epochs fenced), and gives
-the last stable offset. Every change made by appends that are only queued can be taken back (`undo`).
+Owned by a Log. It makes idempotent produce work (duplicates found, gaps refused, old epochs fenced), says which
+markers a log takes, and gives the last stable offset. Every change made by appends that are only queued can be taken
+back (`undo`).
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+from tapelog.log.beginnings import Beginnings
 from tapelog.wire.errors import ErrorCode, KafkaError
 
 WINDOW: Final = 5
@@ -93,28 +95,23 @@ class ProducerState:
         self.open_txns: dict[int, int] = {}
         # first offset -> transaction: has its marker, but the marker is not below the high watermark yet
         self.undecided: dict[int, CompletedTransaction] = {}
+        self.beginnings = Beginnings()
         self._round = 1
         self._undo: list[tuple[int, ProducerEntry | None]] = []
         self._undo_txns: tuple[dict[int, int], dict[int, CompletedTransaction]] | None = None
 
     # --- appends -----------------------------------------------------------------------------------------------
 
-    def check(self, producer_id: int, epoch: int, first_sequence: int, last_sequence: int) -> BatchSeen | None:
+    def check(
+        self, producer_id: int, epoch: int, first_sequence: int, last_sequence: int, transactional: bool
+    ) -> BatchSeen | None:
         """May a client append this? Returns the original if it is a duplicate; raises KafkaError if not."""
         entry = self.entries.get(producer_id)
         if entry is None:
+            self.beginnings.check(producer_id, epoch, first_sequence)
             return None
-        if epoch < entry.epoch:
-            raise KafkaError(
-                ErrorCode.INVALID_PRODUCER_EPOCH,
-                f"Epoch {epoch} of producer {producer_id} is smaller than the last seen epoch {entry.epoch}",
-            )
-        if epoch > entry.epoch:
-            if first_sequence != 0 and entry.epoch != NONE:
-                raise KafkaError(
-                    ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
-                    f"Producer {producer_id} began epoch {epoch} with sequence {first_sequence}, not 0",
-                )
+        if epoch != entry.epoch:
+            self._check_new_epoch(entry, epoch, first_sequence, transactional)
             return None
         batches = entry.batches
         if not batches:
@@ -123,6 +120,8 @@ class ProducerState:
             newest = batches[-1].last_sequence
             expected = newest + 1 if newest != SEQUENCE_MAX else 0
         if first_sequence == expected:
+            if entry.txn_first_offset != NONE and not transactional:
+                raise _outside_transaction(producer_id)
             return None
         for seen in batches:
             if seen.last_sequence == last_sequence and first_of(last_sequence, seen.delta) == first_sequence:
@@ -131,6 +130,27 @@ class ProducerState:
             ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
             f"Producer {producer_id} sent sequence {first_sequence} where {expected} was expected",
         )
+
+    def _check_new_epoch(self, entry: ProducerEntry, epoch: int, first_sequence: int, transactional: bool) -> None:
+        if epoch < entry.epoch:
+            raise _older_epoch(entry, epoch)
+        if first_sequence != 0 and entry.epoch != NONE:
+            raise KafkaError(
+                ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+                f"Producer {entry.producer_id} began epoch {epoch} with sequence {first_sequence}, not 0",
+            )
+        if entry.txn_first_offset != NONE and not transactional:
+            raise _outside_transaction(entry.producer_id)
+
+    def check_unsequenced(self, producer_id: int, epoch: int, transactional: bool) -> None:
+        """May a coordinator append this batch on a producer's behalf (transactional offsets)? It has no sequence."""
+        entry = self.entries.get(producer_id)
+        if entry is None:
+            return
+        if epoch < entry.epoch:
+            raise _older_epoch(entry, epoch)
+        if entry.txn_first_offset != NONE and not transactional:
+            raise _outside_transaction(producer_id)
 
     def add(
         self,
@@ -145,6 +165,8 @@ class ProducerState:
         """A batch was appended (checked before, or replicated, or found in recovery)."""
         entry = self._touch(producer_id)
         if epoch != entry.epoch:
+            if entry.epoch == NONE and last_sequence >= 0:
+                self.beginnings.note(producer_id, epoch, first_of(last_sequence, delta), timestamp)
             entry.epoch = epoch
             entry.batches.clear()
         batches = entry.batches
@@ -157,15 +179,19 @@ class ProducerState:
             entry.txn_first_offset = last_offset - delta
             self.open_txns[last_offset - delta] = producer_id
 
-    def check_marker(self, producer_id: int, epoch: int, coordinator_epoch: int) -> None:
-        """May a coordinator append this marker? Raises KafkaError if a newer producer or coordinator was here."""
+    def check_marker(self, producer_id: int, epoch: int, coordinator_epoch: int, version: int = 0) -> None:
+        """May a coordinator append this marker? Raises KafkaError if a newer producer or coordinator was here.
+
+        A marker of transaction version 2 has a newer epoch than the transaction it ends, so one of the same epoch
+        belongs to an earlier transaction: it is taken only if none is open, which makes it a retry that ends nothing.
+        """
         entry = self.entries.get(producer_id)
         if entry is None:
             return
-        if epoch < entry.epoch:
+        if epoch < entry.epoch or (epoch == entry.epoch and version >= 2 and entry.txn_first_offset != NONE):
             raise KafkaError(
                 ErrorCode.INVALID_PRODUCER_EPOCH,
-                f"Marker epoch {epoch} of producer {producer_id} is smaller than {entry.epoch}",
+                f"Marker epoch {epoch} of producer {producer_id} does not end its transaction of epoch {entry.epoch}",
             )
         if coordinator_epoch < entry.coordinator_epoch:
             raise KafkaError(
@@ -195,6 +221,19 @@ class ProducerState:
 
     # --- last stable offset ------------------------------------------------------------------------------------
 
+    def in_transaction(self, producer_id: int, epoch: int) -> bool:
+        """Whether the producer has a transaction of that epoch open here."""
+        entry = self.entries.get(producer_id)
+        return entry is not None and entry.txn_first_offset != NONE and entry.epoch == epoch
+
+    def late_transactions(self, now_ms: int, late_ms: int) -> list[int]:
+        """Producers whose open transaction has had no record for longer than that; oldest transaction first."""
+        return [
+            producer_id
+            for producer_id in self.open_txns.values()
+            if 0 < self.entries[producer_id].last_timestamp < now_ms - late_ms
+        ]
+
     def first_open_offset(self) -> int:
         """Where the oldest transaction without a marker begins; -1 if there is none."""
         for first in self.open_txns:
@@ -223,9 +262,17 @@ class ProducerState:
     def commit(self) -> None:
         """What was queued is written: it cannot be taken back any more."""
         if self._undo:
+            if self.beginnings:
+                self._begun()
             self._undo.clear()
             self._round += 1
         self._undo_txns = None
+
+    def _begun(self) -> None:
+        """Producers that are new since the last commit are known now by their batches."""
+        for producer_id, before in self._undo:
+            if before is None:
+                self.beginnings.forget(producer_id)
 
     def undo(self) -> None:
         """Take back everything since the last commit."""
@@ -236,7 +283,9 @@ class ProducerState:
                 self.entries[producer_id] = before
         if self._undo_txns is not None:
             self.open_txns, self.undecided = self._undo_txns
-        self.commit()
+        self._undo.clear()  # not commit(): with what a new producer began is what it must begin with again
+        self._undo_txns = None
+        self._round += 1
 
     def _touch(self, producer_id: int) -> ProducerEntry:
         entry = self.entries.get(producer_id)
@@ -262,6 +311,7 @@ class ProducerState:
         firsts = sorted((e.txn_first_offset, e.producer_id) for e in entries if e.txn_first_offset != NONE)
         self.open_txns = dict(firsts)
         self.undecided = {}
+        self.beginnings = Beginnings()
         self._undo.clear()
         self._undo_txns = None
         self._round += 1
@@ -275,4 +325,18 @@ class ProducerState:
         ]
         for producer_id in silent:
             del self.entries[producer_id]
+        self.beginnings.expire(now_ms, expiration_ms)
         return silent
+
+
+def _older_epoch(entry: ProducerEntry, epoch: int) -> KafkaError:
+    return KafkaError(
+        ErrorCode.INVALID_PRODUCER_EPOCH,
+        f"Epoch {epoch} of producer {entry.producer_id} is smaller than the last seen epoch {entry.epoch}",
+    )
+
+
+def _outside_transaction(producer_id: int) -> KafkaError:
+    return KafkaError(
+        ErrorCode.INVALID_TXN_STATE, f"Producer {producer_id} has a transaction open, but this batch is not part of it"
+    )

@@ -221,7 +221,8 @@ class Scan:
         producer_id: int = read_i64_be(chunk, at + 43)
         epoch: int = read_i16_be(chunk, at + 51)
         if not attributes & CONTROL:
-            last_sequence = last_of(read_i32_be(chunk, at + 53), delta)
+            first_sequence: int = read_i32_be(chunk, at + 53)
+            last_sequence = last_of(first_sequence, delta) if first_sequence >= 0 else -1
             transactional = attributes & TRANSACTIONAL != 0
             self.producers.add(producer_id, epoch, last_sequence, base + delta, delta, timestamp, transactional)
             return

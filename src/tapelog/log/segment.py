@@ -25,10 +25,12 @@ UNKNOWN: Final = -2  # a timestamp not read yet
 class FileRegion(Region):
     """Whole batches in a segment file: sent from there, or read. Holding it keeps the file open."""
 
-    def __init__(self, file: File, position: int, size: int) -> None:
+    def __init__(self, file: File, position: int, size: int, next_offset: int) -> None:
         super().__init__(size)
         self.file = file
         self.position = position
+        self.next_offset = next_offset
+        """Every record in it has a smaller offset."""
 
     def read(self) -> bytes:
         """The batches' bytes."""

@@ -137,11 +137,13 @@ class StoredLog:
                 end = segment.batch_end(position)
         if end <= position:
             return None
-        if end_offset >= 0:
-            segment.mark(end_offset, end)
-        elif end < segment.size:
-            segment.mark(int(read_i64_be(segment.file().read(end, 8), 0)), end)
-        return FileRegion(segment.file(), position, end - position)
+        if end_offset < 0:
+            if end < segment.size:
+                end_offset = int(read_i64_be(segment.file().read(end, 8), 0))
+            else:
+                end_offset = self.written_end if segment is self.active else items[number + 1].base_offset
+        segment.mark(end_offset, end)
+        return FileRegion(segment.file(), position, end - position, end_offset)
 
     def last_stable_offset(self, high_watermark: int) -> int:
         """Below it every transaction is decided, and the decision committed."""

@@ -66,12 +66,26 @@ class TransactionIndex:
     def collect(self, start: int, upper: int) -> tuple[list[AbortedTransaction], bool]:
         """Those that touch [start, upper), and whether later segments can be left unsearched."""
         found = []
-        for aborted in self.entries():
-            if aborted.last_offset >= start and aborted.first_offset < upper:
+        entries = self.entries()
+        for number in range(self._first_ending_at(start), len(entries)):
+            aborted = entries[number]
+            if aborted.first_offset < upper:
                 found.append(aborted)
             if aborted.last_stable_offset >= upper:
                 return found, True
         return found, False
+
+    def _first_ending_at(self, offset: int) -> int:
+        """Number of the first transaction whose marker is at or after offset."""
+        entries = self.entries()
+        low, high = 0, len(entries)
+        while low < high:
+            middle = (low + high) // 2
+            if entries[middle].last_offset < offset:
+                low = middle + 1
+            else:
+                high = middle
+        return low
 
     def persist(self) -> None:
         """Write what is only in memory."""

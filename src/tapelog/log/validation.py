@@ -108,9 +108,14 @@ def _check_client_header(buf: bytes, start: int, attributes: int) -> None:
         raise _invalid("Clients are not allowed to set a delete horizon")
 
 
-def wrong_producer(producer_id: int, epoch: int, first_sequence: int) -> KafkaError:
-    """An idempotent batch needs an epoch and a sequence."""
-    return _invalid(f"Producer {producer_id} sent epoch {epoch} and sequence {first_sequence}")
+def check_unsequenced(buf: bytes, start: int, coordinator: bool, producers: ProducerState) -> None:
+    """A producer's batch without an epoch or a sequence: only a coordinator may write one without a sequence, and the
+    epoch must be none that was fenced."""
+    producer_id, epoch = rb.producer_id(buf, start), rb.producer_epoch(buf, start)
+    if epoch < 0 or not coordinator:
+        raise _invalid(f"Producer {producer_id} sent epoch {epoch} and sequence {rb.base_sequence(buf, start)}")
+    attributes: int = read_i16_be(buf, start + rb.ATTRIBUTES_AT)
+    producers.check_unsequenced(producer_id, epoch, attributes & rb.TRANSACTIONAL != 0)
 
 
 def rewrite(buf: bytes, start: int, end: int, now_ms: int, config: LogConfig, client: bool) -> bytes | None:
@@ -187,7 +192,10 @@ def parse_marker(buf: bytes, start: int, end: int) -> tuple[bool, int] | None:
 
 
 def check_marker(buf: bytes, start: int, end: int, producers: ProducerState) -> None:
-    """Refuse a marker from a fenced producer or coordinator."""
+    """Refuse a marker from a fenced producer or coordinator, and a part of a transaction that names no producer."""
+    attributes: int = read_i16_be(buf, start + rb.ATTRIBUTES_AT)
+    if not attributes & rb.CONTROL:
+        raise _invalid("A transactional batch must name its producer")
     marker = parse_marker(buf, start, end)
     if marker is not None:
         producers.check_marker(rb.producer_id(buf, start), rb.producer_epoch(buf, start), marker[1])

@@ -142,14 +142,16 @@ class PendingFetch(FetchWaiter):
                 return data
             room = min(wanted.max_bytes, budget)
             if room > 0 or min_one:
-                data.records = log.read(wanted.offset, max(room, 0), upper, min_one)
-                if data.records is not None and wanted.offset < log.active.base_offset:
-                    self.behind = True
-            if self.request.isolation_level == _READ_COMMITTED and data.records is not None:
-                data.aborted_transactions = [
-                    AbortedTransaction(producer_id=aborted.producer_id, first_offset=aborted.first_offset)
-                    for aborted in log.aborted_transactions(wanted.offset, upper)
-                ]
+                region = log.read(wanted.offset, max(room, 0), upper, min_one)
+                if region is not None:
+                    data.records = region
+                    if wanted.offset < log.active.base_offset:
+                        self.behind = True
+                    if self.request.isolation_level == _READ_COMMITTED:
+                        data.aborted_transactions = [
+                            AbortedTransaction(producer_id=aborted.producer_id, first_offset=aborted.first_offset)
+                            for aborted in log.aborted_transactions(wanted.offset, region.next_offset)
+                        ]
         except KafkaError as error:
             data.error_code = int(error.code)
             data.records = None
