@@ -20,6 +20,11 @@ SETTINGS = {
     "message.max.bytes": "12000000",
     "group.min.session.timeout.ms": "500",
     "log.retention.check.interval.ms": "1000",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "500",
+    "group.consumer.session.timeout.ms": "6000",
+    "group.consumer.min.session.timeout.ms": "500",
+    "group.consumer.heartbeat.interval.ms": "300",
+    "group.consumer.min.heartbeat.interval.ms": "100",
 }
 
 

@@ -2,7 +2,7 @@
 # setup.sh [go] [node] [java]   Bring what the client tests of these kinds need.
 # When none is named: every kind whose program is here, and what cannot be had is only said (its tests are then left out).
 # Idempotent; quick when there is nothing to do. Results: .tools/clients/go-checks, .tools/clients/java (classes), tests/clients/node/node_modules.
-# Java needs the jars of Apache Kafka's tools in TAPELOG_KAFKA_LIB (default .tools/kafka/lib); absent ones are fetched with Maven.
+# Java needs the jars of Apache Kafka's tools and of Kafka Streams in TAPELOG_KAFKA_LIB (default .tools/kafka/lib); absent ones are fetched with Maven.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -33,7 +33,7 @@ setup_node() {
 }
 
 setup_java() {
-    if ! ls "$jars"/kafka-tools-*.jar >/dev/null 2>&1; then
+    if ! ls "$jars"/kafka-tools-*.jar >/dev/null 2>&1 || ! ls "$jars"/kafka-streams-*.jar >/dev/null 2>&1; then
         mkdir -p "$jars"
         mvn -q -B -f "$here/java/pom.xml" dependency:copy-dependencies "-DoutputDirectory=$jars"
     fi
