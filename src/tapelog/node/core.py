@@ -23,6 +23,7 @@ from tapelog.metadata.image import Endpoint, MetadataImage
 from tapelog.metadata.outcome import Outcome
 from tapelog.node.coordinator_log import ImageTopics, InternalTopicLog
 from tapelog.node.housekeeping import Housekeeping
+from tapelog.node.markers import LocalMarkers
 from tapelog.node.metadata import NodeMetadata
 from tapelog.node.partitions import CLUSTER_METADATA, Partitions
 from tapelog.node.rounds import FlushRounds
@@ -60,6 +61,7 @@ class NodeCore(NodeApi):
         self.partitions: Partitions
         self.metadata = NodeMetadata(self)
         self.housekeeping = Housekeeping(self)
+        self._markers = LocalMarkers(self)
         self._groups: GroupCoordinator
         self._sessions: FetchSessions
         self._connections = 0
@@ -174,6 +176,10 @@ class NodeCore(NodeApi):
     @property
     def groups(self) -> GroupCoordinator:
         return self._groups
+
+    @property
+    def markers(self) -> LocalMarkers:
+        return self._markers
 
     @property
     def fetch_sessions(self) -> FetchSessions:

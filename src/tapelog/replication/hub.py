@@ -27,3 +27,5 @@ class Hub:
         """Monotonic time as of the last tick of the housekeeping: for deadlines that need not be precise."""
         self.ripe: list[FetchWaiter] = []
         """Parked fetches that may now be answerable."""
+        self.held_bytes = 0
+        """Batches that wait behind verification guards, of all partitions."""

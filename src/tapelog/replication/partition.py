@@ -12,8 +12,10 @@ from collections import deque
 from typing import Final
 
 from tapelog.log.log import CLIENT, COORDINATOR, Appended, FlushTicket, Log
+from tapelog.replication.guards import Guards
 from tapelog.replication.hub import Hub
 from tapelog.replication.waiting import AppendWaiter, FetchWaiter
+from tapelog.wire.control_records import marker_batch
 from tapelog.wire.errors import ErrorCode
 
 ORIGIN_CLIENT: Final = CLIENT
@@ -21,6 +23,7 @@ ORIGIN_COORDINATOR: Final = COORDINATOR
 _STORAGE_ERROR: Final = int(ErrorCode.KAFKA_STORAGE_ERROR)
 _TIMED_OUT: Final = int(ErrorCode.REQUEST_TIMED_OUT)
 _NOT_LEADER: Final = int(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+_INVALID_TXN_STATE: Final = int(ErrorCode.INVALID_TXN_STATE)
 
 
 class Parked:
@@ -53,6 +56,7 @@ class Partition:
         self._unflushed = False
         self._parked: deque[Parked] = deque()
         self._waiters: dict[FetchWaiter, None] = {}
+        self.guards = Guards(hub)
         self.bytes_in = 0
         self.bytes_out = 0
         self.batches_in = 0
@@ -66,6 +70,23 @@ class Partition:
             if not self._queued:
                 self._queued = True
                 self.hub.dirty.append(self)
+        return appended
+
+    def append_marker(
+        self, producer_id: int, producer_epoch: int, commit: bool, coordinator_epoch: int, transaction_version: int
+    ) -> Appended:
+        """Queue the marker that ends a producer's transaction here; raises KafkaError and changes nothing when the
+        producer or the coordinator is fenced. Batches that wait for this transaction's admission are refused."""
+        self.log.producers.check_marker(producer_id, producer_epoch, coordinator_epoch, transaction_version)
+        batch = marker_batch(
+            commit=commit,
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            coordinator_epoch=coordinator_epoch,
+            timestamp=self.log.clock.wall_ms(),
+        )
+        appended = self.append(batch, 0, len(batch), ORIGIN_COORDINATOR)
+        self.guards.break_all(producer_id, _INVALID_TXN_STATE)
         return appended
 
     def park(self, end_offset: int, waiter: AppendWaiter, index: int) -> None:
@@ -141,6 +162,7 @@ class Partition:
     def close(self, code: int = _NOT_LEADER) -> None:
         """Stop leading: everybody who waits is told so."""
         self.closed = True
+        self.guards.close(code)
         self.fail_parked_above(-1, code)
         self.wake_fetches()
 

@@ -13,6 +13,7 @@ from tapelog.wire.errors import KafkaError
 
 if TYPE_CHECKING:
     from tapelog.coordinators.groups import GroupCoordinator
+    from tapelog.coordinators.transactions.marker import MarkerWriter
     from tapelog.metadata.controller import Controller
     from tapelog.metadata.image import MetadataImage
     from tapelog.metadata.outcome import Outcome
@@ -53,6 +54,11 @@ class NodeApi:
     @property
     def groups(self) -> GroupCoordinator:
         """The group coordinator."""
+        raise NotImplementedError
+
+    @property
+    def markers(self) -> MarkerWriter:
+        """Writes transaction markers to the partitions this node leads."""
         raise NotImplementedError
 
     @property

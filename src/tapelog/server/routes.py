@@ -104,6 +104,7 @@ _TABLE: Final = (
     Route(21, "DeleteRecords", (0, 2), 2, "delete_records"),
     Route(22, "InitProducerId", (0, 5), 2, "init_producer_id"),
     Route(23, "OffsetForLeaderEpoch", (2, 4), 4, "offset_for_leader_epoch"),
+    Route(27, "WriteTxnMarkers", (1, 2), 1, "write_txn_markers"),
     Route(29, "DescribeAcls", (1, 3), 2, "described:describe_acls"),
     Route(32, "DescribeConfigs", (1, 4), 4, "configs:describe_configs"),
     Route(33, "AlterConfigs", (0, 2), 2, "configs:alter_configs"),
@@ -116,6 +117,7 @@ _TABLE: Final = (
     Route(48, "DescribeClientQuotas", (0, 1), 1, "described:describe_client_quotas"),
     Route(55, "DescribeQuorum", (0, 2), 0, "described:describe_quorum"),
     Route(60, "DescribeCluster", (0, 2), 0, "described:describe_cluster"),
+    Route(61, "DescribeProducers", (0, 0), 0, "describe_producers"),
     Route(74, "ListConfigResources", (0, 1), 0, "configs:list_config_resources"),
     Route(75, "DescribeTopicPartitions", (0, 0), 0, "described:describe_topic_partitions"),
 )
