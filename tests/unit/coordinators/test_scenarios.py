@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,9 +13,9 @@ from tests.unit.coordinators.story import Story
 SCENARIOS = sorted((Path(__file__).parents[2] / "scenarios").glob("groups_*.txt"))
 
 
-def replay_file(text: str) -> str:
-    """The file with every step's output replaced by what happens now."""
-    story = Story()
+def replay_file(text: str, story: Any = None) -> str:
+    """The file with every step's output replaced by what happens now, to groups unless another story is given."""
+    story = story or Story()
     parts: list[str] = []
     for block in text.strip("\n").split("\n\n"):
         lines = block.split("\n")

@@ -7,7 +7,6 @@ from typing import Final
 
 from tapelog.coordinators.caller import Caller
 from tapelog.coordinators.gather import Gather
-from tapelog.coordinators.topics import TopicLookup
 from tapelog.coordinators.transactions.admission import Admission
 from tapelog.coordinators.transactions.partitions import TopicPartition
 from tapelog.coordinators.transactions.states import EPOCH_BUMP_FROM
@@ -33,9 +32,9 @@ Codes = dict[TopicPartition, ErrorCode]
 class AddPartitions:
     """Answers AddPartitionsToTxn."""
 
-    def __init__(self, admission: Admission, topics: TopicLookup) -> None:
+    def __init__(self, admission: Admission, partition_count: Callable[[str], int]) -> None:
         self._admission = admission
-        self._topics = topics
+        self._partition_count = partition_count
 
     def handle(
         self, caller: Caller, request: AddPartitionsToTxnRequest, done: Callable[[AddPartitionsToTxnResponse], None]
@@ -60,7 +59,7 @@ class AddPartitions:
 
     def _one(self, caller: Caller, transaction: AddPartitionsToTxnTransaction, done: Callable[[Codes], None]) -> None:
         partitions = [(topic.name, index) for topic in transaction.topics for index in topic.partitions]
-        unknown = [where for where in partitions if not 0 <= where[1] < self._topics.partition_count(where[0])]
+        unknown = [where for where in partitions if not 0 <= where[1] < self._partition_count(where[0])]
         if unknown:
             refused: Codes = dict.fromkeys(partitions, ErrorCode.OPERATION_NOT_ATTEMPTED)
             refused.update(dict.fromkeys(unknown, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))

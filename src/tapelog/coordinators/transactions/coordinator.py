@@ -15,7 +15,6 @@ from tapelog.coordinators.caller import Caller
 from tapelog.coordinators.core import Runtime
 from tapelog.coordinators.hashing import partition_of
 from tapelog.coordinators.outcome import CoordinatorLog, Outcome
-from tapelog.coordinators.topics import TopicLookup
 from tapelog.coordinators.transactions import admin
 from tapelog.coordinators.transactions.addition import AddPartitions
 from tapelog.coordinators.transactions.admission import Admission
@@ -58,7 +57,11 @@ EPOCH_IN_END_FROM: Final = 5
 
 
 class TransactionCoordinator:
-    """Transactions, over the partitions of `__transaction_state` that this node leads."""
+    """Transactions, over the partitions of `__transaction_state` that this node leads.
+
+    `partition_count` says how many partitions a topic has (0: there is none), `offsets_partition` which partition of
+    `__consumer_offsets` owns a group.
+    """
 
     def __init__(
         self,
@@ -66,7 +69,7 @@ class TransactionCoordinator:
         timers: Timers,
         markers: MarkerWriter,
         next_producer_id: Callable[[Callable[[int | KafkaError], None]], None],
-        topics: TopicLookup,
+        partition_count: Callable[[str], int],
         offsets_partition: Callable[[str], int],
         settings: Mapping[str, str] | None = None,
     ) -> None:
@@ -76,14 +79,14 @@ class TransactionCoordinator:
         )
         self._clock = timers.clock
         self._next_producer_id = next_producer_id
-        self._topics = topics
+        self._partition_count = partition_count
         self._offsets_partition = offsets_partition
         self._admission = Admission(self.runtime, timers, self.partition_for, self.config.add_wait_ms_max)
-        self._additions = AddPartitions(self._admission, topics)
+        self._additions = AddPartitions(self._admission, partition_count)
 
     def partition_for(self, transactional_id: str) -> int:
         """The partition of `__transaction_state` that owns the transactional id."""
-        return partition_of(transactional_id, self._topics.partition_count(STATE_TOPIC) or self.config.partitions)
+        return partition_of(transactional_id, self._partition_count(STATE_TOPIC) or self.config.partitions)
 
     # -- what producers ask
 
