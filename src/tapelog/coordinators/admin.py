@@ -86,7 +86,7 @@ def delete(groups: ClassicGroups, group_ids: list[str]) -> Outcome[list[Deletabl
         elif group.state != EMPTY:
             code = ErrorCode.NON_EMPTY_GROUP
         else:
-            records.extend(all_of_group(groups, group_id))
+            records.extend(all_of_group(groups.state.offsets, group_id))
             records.append(group_tombstone(group_id))
         results.append(DeletableGroupResult(group_id=group_id, error_code=code))
     return Outcome(records, results, atomic=False)

@@ -19,6 +19,7 @@ from tapelog.coordinators.classic.leave import leave
 from tapelog.coordinators.classic.sync import heartbeat, sync
 from tapelog.coordinators.config import GroupConfig
 from tapelog.coordinators.core import Runtime
+from tapelog.coordinators.gate import TransactionGate
 from tapelog.coordinators.gather import Gather
 from tapelog.coordinators.hashing import partition_of
 from tapelog.coordinators.machine import GroupMachine
@@ -26,6 +27,7 @@ from tapelog.coordinators.offset_requests import OffsetRequests
 from tapelog.coordinators.offsets.delete import of_topics
 from tapelog.coordinators.outcome import CoordinatorLog, Outcome, Reply
 from tapelog.coordinators.topics import TopicLookup
+from tapelog.coordinators.txn_offset_requests import TxnOffsetRequests
 from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.messages.delete_groups_request import DeleteGroupsRequest
 from tapelog.wire.messages.delete_groups_response import DeletableGroupResult, DeleteGroupsResponse
@@ -47,6 +49,8 @@ from tapelog.wire.messages.offset_fetch_request import OffsetFetchRequest
 from tapelog.wire.messages.offset_fetch_response import OffsetFetchResponse
 from tapelog.wire.messages.sync_group_request import SyncGroupRequest
 from tapelog.wire.messages.sync_group_response import SyncGroupResponse
+from tapelog.wire.messages.txn_offset_commit_request import TxnOffsetCommitRequest
+from tapelog.wire.messages.txn_offset_commit_response import TxnOffsetCommitResponse
 
 R = TypeVar("R")
 
@@ -79,6 +83,9 @@ class GroupCoordinator:
             commit_timeout_ms=self.config.commit_timeout_ms,
         )
         self._offsets = OffsetRequests(self.runtime, topics, self.partition_for)
+        self._txn_offsets = TxnOffsetRequests(self.runtime, topics, self.partition_for)
+        self.gate: TransactionGate | None = None
+        """Who knows the producers' transactions; without it no offset is committed in one."""
 
     def partition_for(self, group_id: str) -> int:
         """The partition of `__consumer_offsets` that owns the group."""
@@ -174,6 +181,12 @@ class GroupCoordinator:
         """OffsetCommit. The answer comes when the offsets are committed."""
         self._offsets.commit(caller, request, done)
 
+    def txn_offset_commit(
+        self, caller: Caller, request: TxnOffsetCommitRequest, done: Callable[[TxnOffsetCommitResponse], None]
+    ) -> None:
+        """TxnOffsetCommit. The answer comes when the offsets are in the log as part of the transaction."""
+        self._txn_offsets.commit(self.gate, caller, request, done)
+
     def offset_fetch(
         self, caller: Caller, request: OffsetFetchRequest, done: Callable[[OffsetFetchResponse], None]
     ) -> None:
@@ -251,7 +264,7 @@ class GroupCoordinator:
         """These topics are gone, and with them every offset committed there."""
         gone = frozenset(names)
         for partition in self.runtime.partitions():
-            self.runtime.write(partition, lambda m: of_topics(m.classic, gone), _ignore, _ignore)
+            self.runtime.write(partition, lambda m: of_topics(m.state.offsets, gone), _ignore, _ignore)
 
     # -- inside
 

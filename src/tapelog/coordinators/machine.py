@@ -8,10 +8,12 @@ from __future__ import annotations
 from typing import Final
 
 from tapelog.base.ports import Entropy
+from tapelog.coordinators.classic.owner import ClassicOwner
 from tapelog.coordinators.classic.rebalance import activate
 from tapelog.coordinators.classic.registry import ClassicGroups
 from tapelog.coordinators.config import GroupConfig
 from tapelog.coordinators.offsets.delete import expired
+from tapelog.coordinators.offsets.owner import OffsetDesk, OffsetOwner
 from tapelog.coordinators.outcome import CoordinatorRecord, Held, Outcome, ShardContext
 from tapelog.coordinators.records import decode_record, encode_record
 from tapelog.coordinators.state import GroupState
@@ -27,6 +29,7 @@ class GroupMachine:
     def __init__(self, context: ShardContext, config: GroupConfig, entropy: Entropy) -> None:
         self.state = GroupState()
         self.classic = ClassicGroups(self.state, config, context, entropy)
+        self.offsets = OffsetDesk(self.state.offsets, config, context.clock, self.owner_of)
         self._context = context
         self._config = config
 
@@ -68,6 +71,11 @@ class GroupMachine:
         for group_id in list(self.classic.active):
             self.classic.drop(group_id, ErrorCode.NOT_COORDINATOR)
 
+    def owner_of(self, group_id: str) -> OffsetOwner | None:
+        """The group as the owner of offsets; None if there is none."""
+        group = self.classic.find(group_id)
+        return None if group is None else ClassicOwner(self.classic, group)
+
     def live_keys(self) -> list[object]:
         """A name for every live record."""
         return self.state.live_keys()
@@ -83,4 +91,4 @@ class GroupMachine:
 
     def _expire(self) -> Outcome[None]:
         self._context.set_deadline(EXPIRY, self._config.expiry_interval_ms, self._expire)
-        return expired(self.classic)
+        return expired(self.offsets, self.state.group_ids())

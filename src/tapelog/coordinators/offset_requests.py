@@ -83,7 +83,7 @@ class OffsetRequests:
             topics=known,
         )
         self._runtime.write(
-            self._partition_for(request.group_id), lambda m: commit.commit(m.classic, caller, checked), give, refuse
+            self._partition_for(request.group_id), lambda m: commit.commit(m.offsets, caller, checked), give, refuse
         )
 
     def _sort_commit(
@@ -136,7 +136,7 @@ class OffsetRequests:
         partition = self._partition_for(group.group_id)
 
         def look(machine: GroupMachine) -> OffsetFetchResponseGroup:
-            return fetch.fetch(machine.state.offsets, self._topics, group, not require_stable, by_id)
+            return fetch.fetch(machine.offsets, self._topics, group, require_stable, by_id)
 
         def refuse(code: ErrorCode) -> None:
             gather.put(place, OffsetFetchResponseGroup(group_id=group.group_id, error_code=code))
@@ -187,7 +187,7 @@ class OffsetRequests:
             return
         checked = OffsetDeleteRequest(group_id=request.group_id, topics=known)
         self._runtime.write(
-            self._partition_for(request.group_id), lambda m: delete.delete(m.classic, checked), give, refuse
+            self._partition_for(request.group_id), lambda m: delete.delete(m.offsets, checked), give, refuse
         )
 
 

@@ -67,7 +67,8 @@ class GroupState:
     def live_keys(self) -> list[object]:
         """A name for every live record."""
         keys: list[object] = [group_id for group_id, _ in self.metadata.items()]
-        keys.extend(self.offsets.places())
+        for group_id in self.offsets.group_ids():
+            keys.extend((group_id, where) for where in self.offsets.places_of(group_id))
         return keys
 
     def live_record(self, key: object) -> CoordinatorRecord | Held | None:

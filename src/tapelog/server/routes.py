@@ -105,6 +105,7 @@ _TABLE: Final = (
     Route(22, "InitProducerId", (0, 5), 2, "init_producer_id"),
     Route(23, "OffsetForLeaderEpoch", (2, 4), 4, "offset_for_leader_epoch"),
     Route(27, "WriteTxnMarkers", (1, 2), 1, "write_txn_markers"),
+    Route(28, "TxnOffsetCommit", (0, 5), 3, "groups:txn_offset_commit"),
     Route(29, "DescribeAcls", (1, 3), 2, "described:describe_acls"),
     Route(32, "DescribeConfigs", (1, 4), 4, "configs:describe_configs"),
     Route(33, "AlterConfigs", (0, 2), 2, "configs:alter_configs"),

@@ -1,7 +1,7 @@
 """OffsetCommit: a group's place in a partition, as said by a member or by somebody outside any group.
 
-Versions 2 to 10. Members must name their generation; a commit with generation -1 comes from an administrator or from a
-consumer that assigns partitions itself, and is accepted while the group has no members.
+Versions 2 to 10. Members must name their generation or epoch; a commit with generation -1 comes from an administrator
+or from a consumer that assigns partitions itself, and is accepted while the group has no members.
 """
 
 from __future__ import annotations
@@ -9,9 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from tapelog.coordinators.caller import Caller
-from tapelog.coordinators.classic.group import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE, ClassicGroup
-from tapelog.coordinators.classic.rebalance import extend_session
-from tapelog.coordinators.classic.registry import ClassicGroups
+from tapelog.coordinators.offsets.owner import OffsetDesk, PartitionCheck
 from tapelog.coordinators.outcome import CoordinatorRecord, Outcome
 from tapelog.coordinators.records import offset_commit
 from tapelog.wire.errors import ErrorCode, KafkaError
@@ -25,51 +23,41 @@ from tapelog.wire.records.offset_commit_value import OffsetCommitValue
 
 GROUP_ID_NOT_FOUND_FROM: Final = 9
 DEFAULT_RETENTION: Final = -1
+NO_EXPIRY: Final = -1
 
 
-def commit(groups: ClassicGroups, caller: Caller, request: OffsetCommitRequest) -> Outcome[OffsetCommitResponse]:
+def commit(desk: OffsetDesk, caller: Caller, request: OffsetCommitRequest) -> Outcome[OffsetCommitResponse]:
     """Write down every offset whose metadata is not too long. The topics have been checked to exist."""
-    group = groups.find(request.group_id)
-    if group is not None:
-        check_commit(group, request.member_id, request.group_instance_id, request.generation_id_or_member_epoch)
-        member = group.members.get(request.member_id)
-        if member is not None and group.is_in(STABLE, PREPARING_REBALANCE):
-            extend_session(groups, group, member)
-    elif request.generation_id_or_member_epoch >= 0:
+    owner = desk.owner_of(request.group_id)
+    generation = request.generation_id_or_member_epoch
+    check: PartitionCheck | None = None
+    if owner is not None:
+        check = owner.check_commit(request.member_id, request.group_instance_id, generation, False, caller.api_version)
+        owner.note_commit(request.member_id)
+    elif generation >= 0:
         known = caller.api_version >= GROUP_ID_NOT_FOUND_FROM
         raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND if known else ErrorCode.ILLEGAL_GENERATION)
     records: list[CoordinatorRecord] = []
-    topics = [_commit_topic(groups, request, topic, records) for topic in request.topics]
+    topics = [_commit_topic(desk, request, topic, check, records) for topic in request.topics]
     return Outcome(records, OffsetCommitResponse(topics=topics))
 
 
-def check_commit(group: ClassicGroup, member_id: str, instance_id: str | None, generation: int) -> None:
-    """Refuse a commit by somebody who is not, or not any more, entitled to it."""
-    if generation < 0 and group.state == EMPTY:
-        return
-    if generation >= 0 or member_id or instance_id is not None:
-        group.check_member(member_id, instance_id)
-        if generation != group.generation:
-            raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
-    elif group.state != EMPTY:
-        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
-    if group.state == COMPLETING_REBALANCE:
-        raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
-
-
 def _commit_topic(
-    groups: ClassicGroups,
+    desk: OffsetDesk,
     request: OffsetCommitRequest,
     topic: OffsetCommitRequestTopic,
+    check: PartitionCheck | None,
     records: list[CoordinatorRecord],
 ) -> OffsetCommitResponseTopic:
-    now_ms = groups.wall_ms()
-    expires_ms = -1 if request.retention_time_ms == DEFAULT_RETENTION else now_ms + request.retention_time_ms
+    now_ms = desk.clock.wall_ms()
+    expires_ms = NO_EXPIRY if request.retention_time_ms == DEFAULT_RETENTION else now_ms + request.retention_time_ms
     results: list[OffsetCommitResponsePartition] = []
     for partition in topic.partitions:
+        if check is not None:
+            check(topic.topic_id, partition.partition_index)
         metadata = partition.committed_metadata or ""
         code = ErrorCode.NONE
-        if len(metadata) > groups.config.offset_metadata_max:
+        if len(metadata) > desk.config.offset_metadata_max:
             code = ErrorCode.OFFSET_METADATA_TOO_LARGE
         else:
             value = OffsetCommitValue(

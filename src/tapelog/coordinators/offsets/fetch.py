@@ -1,13 +1,15 @@
 """OffsetFetch: where a group got to. Versions 1 to 10; several groups from version 8, topic ids from version 10.
 
 A plain fetch sees committed offsets. With require_stable it sees the newest and its answer waits until they are
-committed, so the caller runs it as a write without records.
+committed, so the caller runs it as a write without records; and where a transaction has yet to decide, the answer is
+UNSTABLE_OFFSET_COMMIT: ask again.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+from tapelog.coordinators.offsets.owner import OffsetDesk
 from tapelog.coordinators.offsets.store import OffsetStore
 from tapelog.coordinators.offsets.stored import StoredOffset
 from tapelog.coordinators.topics import TopicLookup
@@ -24,11 +26,15 @@ NO_OFFSET: Final = -1
 
 
 def fetch(
-    store: OffsetStore, topics: TopicLookup, asked: OffsetFetchRequestGroup, committed_only: bool, by_id: bool
+    desk: OffsetDesk, topics: TopicLookup, asked: OffsetFetchRequestGroup, require_stable: bool, by_id: bool
 ) -> OffsetFetchResponseGroup:
     """The offsets of one group: those asked for, or all it has if no topics are named."""
+    owner = desk.owner_of(asked.group_id)
+    if owner is not None:
+        owner.check_fetch(asked.member_id, asked.member_epoch, not require_stable)
+    store = desk.store
     if asked.topics is None:
-        found = _all_topics(store, topics, asked.group_id, committed_only, by_id)
+        found = _all_topics(store, topics, asked.group_id, require_stable, by_id)
         return OffsetFetchResponseGroup(group_id=asked.group_id, topics=found)
     answers: list[OffsetFetchResponseTopics] = []
     for topic in asked.topics:
@@ -38,7 +44,9 @@ def fetch(
             partitions = [_refused(index, ErrorCode.UNKNOWN_TOPIC_ID) for index in topic.partition_indexes]
         else:
             partitions = [
-                _partition(index, store.get(asked.group_id, (name, index), committed_only), topic_id)
+                _unstable(index)
+                if require_stable and store.pending.has(asked.group_id, (name, index))
+                else _partition(index, store.get(asked.group_id, (name, index), not require_stable), topic_id)
                 for index in topic.partition_indexes
             ]
         answers.append(OffsetFetchResponseTopics(name=name or "", topic_id=topic_id, partitions=partitions))
@@ -46,15 +54,17 @@ def fetch(
 
 
 def _all_topics(
-    store: OffsetStore, topics: TopicLookup, group_id: str, committed_only: bool, by_id: bool
+    store: OffsetStore, topics: TopicLookup, group_id: str, require_stable: bool, by_id: bool
 ) -> list[OffsetFetchResponseTopics]:
     by_name: dict[str, OffsetFetchResponseTopics] = {}
-    for (name, index), value in store.of_group(group_id, committed_only):
+    for (name, index), found in store.of_group(group_id, not require_stable):
         answer = by_name.get(name)
         if answer is None:
             answer = by_name[name] = OffsetFetchResponseTopics(name=name, topic_id=topics.id_of(name) or ZERO_UUID)
-        if not is_stale(value, answer.topic_id):
-            answer.partitions.append(_partition(index, value, answer.topic_id))
+        if is_stale(found, answer.topic_id):
+            continue
+        unstable = require_stable and store.pending.has(group_id, (name, index))
+        answer.partitions.append(_unstable(index) if unstable else _partition(index, found, answer.topic_id))
     return [a for a in by_name.values() if a.partitions and not (by_id and a.topic_id == ZERO_UUID)]
 
 
@@ -72,6 +82,10 @@ def _partition(index: int, value: StoredOffset | None, topic_id: bytes) -> Offse
         committed_leader_epoch=value.leader_epoch,
         metadata=value.metadata,
     )
+
+
+def _unstable(index: int) -> OffsetFetchResponsePartitions:
+    return _refused(index, ErrorCode.UNSTABLE_OFFSET_COMMIT)
 
 
 def _refused(index: int, code: ErrorCode) -> OffsetFetchResponsePartitions:

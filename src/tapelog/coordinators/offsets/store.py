@@ -75,12 +75,17 @@ class OffsetStore:
         """Groups with at least one offset, or about to have one if a transaction commits."""
         return list(dict.fromkeys([*self._groups.names(), *self.pending.group_ids()]))
 
-    def places(self) -> list[tuple[str, TopicPartition]]:
-        """Every group and partition where there is an offset, or may be."""
-        places = {(group_id, where): None for group_id, group in self._groups.items() for where, _ in group.items()}
-        for group_id in self.pending.group_ids():
-            places.update({(group_id, where): None for where in self.pending.of_group(group_id)})
-        return list(places)
+    def is_place(self, group_id: str, where: TopicPartition) -> bool:
+        """The group has an offset there, or will have if a transaction commits."""
+        timeline = self._groups.find(group_id)
+        return (timeline is not None and where in timeline) or self.pending.has(group_id, where)
+
+    def places_of(self, group_id: str) -> list[TopicPartition]:
+        """Every partition where the group has an offset, or will have if a transaction commits."""
+        places = [where for where, _ in self.newest(group_id)]
+        if self.pending.has_group(group_id):
+            return list(dict.fromkeys([*places, *self.pending.of_group(group_id)]))
+        return places
 
     def snapshot(self) -> object:
         """A comparable picture of everything."""

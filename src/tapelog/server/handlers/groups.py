@@ -1,5 +1,6 @@
-"""The group APIs: JoinGroup, SyncGroup, Heartbeat, LeaveGroup, OffsetCommit, OffsetFetch, DescribeGroups, ListGroups,
-DeleteGroups and OffsetDelete. All of them only carry the request to the coordinator and its answer back."""
+"""The group APIs: JoinGroup, SyncGroup, Heartbeat, LeaveGroup, OffsetCommit, TxnOffsetCommit, OffsetFetch, OffsetDelete,
+DescribeGroups, ListGroups and DeleteGroups. All of them only carry the request to the coordinator and its answer back.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ from tapelog.wire.messages.offset_commit_request import OffsetCommitRequest
 from tapelog.wire.messages.offset_delete_request import OffsetDeleteRequest
 from tapelog.wire.messages.offset_fetch_request import OffsetFetchRequest
 from tapelog.wire.messages.sync_group_request import SyncGroupRequest
+from tapelog.wire.messages.txn_offset_commit_request import TxnOffsetCommitRequest
 
 
 def join_group(node: NodeApi, call: Call, request: JoinGroupRequest) -> None:
@@ -41,6 +43,11 @@ def leave_group(node: NodeApi, call: Call, request: LeaveGroupRequest) -> None:
 def offset_commit(node: NodeApi, call: Call, request: OffsetCommitRequest) -> None:
     """A group's positions."""
     node.groups.offset_commit(_caller(call), request, call.reply)
+
+
+def txn_offset_commit(node: NodeApi, call: Call, request: TxnOffsetCommitRequest) -> None:
+    """A group's positions as part of a transaction."""
+    node.groups.txn_offset_commit(_caller(call), request, call.reply)
 
 
 def offset_fetch(node: NodeApi, call: Call, request: OffsetFetchRequest) -> None:
