@@ -23,23 +23,25 @@ class Member(threading.Thread):
     def __init__(self, bootstrap: str, group: str, topics: list[str], **config: Any) -> None:
         super().__init__(daemon=True)
         self.owned: set[tuple[str, int]] = set()
+        self.revoked: set[tuple[str, int]] = set()
         self.read: list[tuple[str, int, int]] = []
         self.assignments = 0
         self.fatal = ""
         self.stopping = threading.Event()
+        newer = config.get("group.protocol") == "consumer"  # there the broker decides about these times
+        times = {} if newer else {"session.timeout.ms": 6000, "heartbeat.interval.ms": 200}
         self.consumer = Consumer(
             {
                 "bootstrap.servers": bootstrap,
                 "group.id": group,
                 "auto.offset.reset": "earliest",
                 "enable.auto.commit": False,
-                "session.timeout.ms": 6000,
-                "heartbeat.interval.ms": 200,
                 "topic.metadata.refresh.interval.ms": 500,
+                **times,
                 **config,
             }
         )
-        self.incremental = config.get("partition.assignment.strategy") == "cooperative-sticky"
+        self.incremental = newer or config.get("partition.assignment.strategy") == "cooperative-sticky"
         self.consumer.subscribe(topics, on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._revoked)
         self.start()
 
@@ -49,7 +51,9 @@ class Member(threading.Thread):
         self.owned = self.owned | places if self.incremental else places
 
     def _revoked(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        self.owned = self.owned - {(p.topic, p.partition) for p in partitions}
+        places = {(p.topic, p.partition) for p in partitions}
+        self.owned = self.owned - places
+        self.revoked |= places
 
     def run(self) -> None:
         uncommitted = False
