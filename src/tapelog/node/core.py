@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from tapelog.base.config import BrokerSettings
 from tapelog.base.node_config import NodeConfig
 from tapelog.base.ports import Clock, Disk, DiskError, DiskFullError, Entropy
 from tapelog.base.timers import Timers
-from tapelog.coordinators.groups import GroupCoordinator
 from tapelog.log.manager import LogDirectory
 from tapelog.metadata.controller import Controller
 from tapelog.metadata.delta import ImageDelta
 from tapelog.metadata.image import Endpoint, MetadataImage
 from tapelog.metadata.outcome import Outcome
-from tapelog.node.coordinator_log import ImageTopics, InternalTopicLog
+from tapelog.node.coordinators import Coordinators
 from tapelog.node.housekeeping import Housekeeping
 from tapelog.node.markers import LocalMarkers
 from tapelog.node.metadata import NodeMetadata
@@ -35,11 +34,14 @@ from tapelog.server.node_api import NodeApi
 from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.messages.create_topics_response import CreateTopicsResponse
 
+if TYPE_CHECKING:
+    from tapelog.coordinators.groups import GroupCoordinator
+    from tapelog.coordinators.transactions.coordinator import TransactionCoordinator
+
 log = logging.getLogger("tapelog.node")
 
 R = TypeVar("R")
 
-OFFSETS_TOPIC: Final = "__consumer_offsets"
 SETTLE_ROUNDS_MAX: Final = 1000
 
 
@@ -62,7 +64,7 @@ class NodeCore(NodeApi):
         self.metadata = NodeMetadata(self)
         self.housekeeping = Housekeeping(self)
         self._markers = LocalMarkers(self)
-        self._groups: GroupCoordinator
+        self.coordinators: Coordinators
         self._sessions: FetchSessions
         self._connections = 0
 
@@ -82,11 +84,9 @@ class NodeCore(NodeApi):
         self._sessions = FetchSessions(
             self.clock, self.entropy, self.setting_int("max.incremental.fetch.session.cache.slots")
         )
-        self._groups = GroupCoordinator(
-            InternalTopicLog(self, OFFSETS_TOPIC), self.timers, self.entropy, ImageTopics(self), self.settings.static
-        )
+        self.coordinators = Coordinators(self)
         self.partitions.open_all()
-        self._elect_coordinators()
+        self.coordinators.elect(list(self.topics))
         self.settle()
 
     def register(self, endpoints: Sequence[Endpoint], controller: Endpoint) -> None:
@@ -108,7 +108,7 @@ class NodeCore(NodeApi):
         """End of a wake-up: write what was appended, move what became visible, start a flush round."""
         hub = self.hub
         for _ in range(SETTLE_ROUNDS_MAX):
-            self._groups.runtime.flush()
+            self.coordinators.flush()
             if hub.dirty:
                 dirty, hub.dirty = hub.dirty, []
                 for partition in dirty:
@@ -121,7 +121,7 @@ class NodeCore(NodeApi):
                 ripe, hub.ripe = hub.ripe, []
                 for waiter in ripe:
                     waiter.retry()
-            if not (hub.dirty or hub.advanced or hub.ripe):
+            if not (hub.dirty or hub.advanced or hub.ripe or self.coordinators.busy):
                 break
         self.rounds.start()
 
@@ -140,15 +140,13 @@ class NodeCore(NodeApi):
             self.partitions.remove(delta.deleted_topics)
         if delta.changed_topics:
             self.partitions.create(delta.changed_topics)
-            if any(topic.name == OFFSETS_TOPIC for topic in delta.changed_topics):
-                self._elect_coordinators()
+            self.coordinators.elect([topic.name for topic in delta.changed_topics])
         if delta.changed_configs:
             self.partitions.configure(delta.changed_configs)
         if delta.deleted_topics:
             names = [topic.name for topic in delta.deleted_topics]
-            if OFFSETS_TOPIC in names and OFFSETS_TOPIC not in self.topics:
-                self._resign_coordinators()
-            self._groups.on_topics_deleted(names)
+            self.coordinators.resign([name for name in names if name not in self.topics])
+            self.groups.on_topics_deleted(names)
 
     def storage_broke(self, error: DiskError) -> None:
         """A disk failed in a way that leaves its contents in doubt: nothing more is acknowledged from it."""
@@ -160,7 +158,7 @@ class NodeCore(NodeApi):
             partition.offline = True
             partition.fail_parked_above(-1, int(ErrorCode.KAFKA_STORAGE_ERROR))
             partition.wake_fetches()
-        self._resign_coordinators()
+        self.coordinators.resign(list(self.coordinators.runtimes))
         self.halt(error)
 
     # -- NodeApi
@@ -175,7 +173,11 @@ class NodeCore(NodeApi):
 
     @property
     def groups(self) -> GroupCoordinator:
-        return self._groups
+        return self.coordinators.groups
+
+    @property
+    def transactions(self) -> TransactionCoordinator:
+        return self.coordinators.transactions
 
     @property
     def markers(self) -> LocalMarkers:
@@ -251,12 +253,10 @@ class NodeCore(NodeApi):
         try:
             partition.write()
         except DiskError as error:
-            if partition.topic == OFFSETS_TOPIC:
-                self._groups.runtime.on_append_failed(
-                    partition.index, partition.log.end_offset, ErrorCode.KAFKA_STORAGE_ERROR
-                )
-            elif partition.topic == CLUSTER_METADATA:
+            if partition.topic == CLUSTER_METADATA:
                 self.metadata.write_failed(error)
+            else:
+                self.coordinators.taken_back(partition)
             if isinstance(error, DiskFullError):
                 self.dispatcher.complain(
                     f"the disk is full: {error}. Producers get KAFKA_STORAGE_ERROR; free some space"
@@ -268,17 +268,7 @@ class NodeCore(NodeApi):
         if partition.topic == CLUSTER_METADATA:
             self.metadata.committed()
         else:
-            self._groups.runtime.on_high_watermark(partition.index, partition.high_watermark)
-
-    def _elect_coordinators(self) -> None:
-        state = self.topics.get(OFFSETS_TOPIC)
-        for partition in state.partitions if state is not None else []:
-            if partition is not None:
-                self._groups.runtime.on_elected(partition.index, partition.leader_epoch)
-
-    def _resign_coordinators(self) -> None:
-        for index in self._groups.runtime.partitions():
-            self._groups.runtime.on_resigned(index)
+            self.coordinators.committed(partition)
 
 
 def _ignore(_: object) -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("tapelog.node")
 
 CLUSTER_METADATA: Final = "__cluster_metadata"
-WATCHED: Final = ("__consumer_offsets",)
+WATCHED: Final = ("__consumer_offsets", "__transaction_state")
 
 
 class Partitions:

@@ -13,6 +13,7 @@ from tapelog.wire.errors import KafkaError
 
 if TYPE_CHECKING:
     from tapelog.coordinators.groups import GroupCoordinator
+    from tapelog.coordinators.transactions.coordinator import TransactionCoordinator
     from tapelog.coordinators.transactions.marker import MarkerWriter
     from tapelog.metadata.controller import Controller
     from tapelog.metadata.image import MetadataImage
@@ -54,6 +55,11 @@ class NodeApi:
     @property
     def groups(self) -> GroupCoordinator:
         """The group coordinator."""
+        raise NotImplementedError
+
+    @property
+    def transactions(self) -> TransactionCoordinator:
+        """The transaction coordinator."""
         raise NotImplementedError
 
     @property

@@ -104,6 +104,9 @@ _TABLE: Final = (
     Route(21, "DeleteRecords", (0, 2), 2, "delete_records"),
     Route(22, "InitProducerId", (0, 5), 2, "init_producer_id"),
     Route(23, "OffsetForLeaderEpoch", (2, 4), 4, "offset_for_leader_epoch"),
+    Route(24, "AddPartitionsToTxn", (0, 5), 3, "transactions:add_partitions_to_txn"),
+    Route(25, "AddOffsetsToTxn", (0, 4), 3, "transactions:add_offsets_to_txn"),
+    Route(26, "EndTxn", (0, 5), 3, "transactions:end_txn"),
     Route(27, "WriteTxnMarkers", (1, 2), 1, "write_txn_markers"),
     Route(28, "TxnOffsetCommit", (0, 5), 3, "groups:txn_offset_commit"),
     Route(29, "DescribeAcls", (1, 3), 2, "described:describe_acls"),
@@ -119,6 +122,8 @@ _TABLE: Final = (
     Route(55, "DescribeQuorum", (0, 2), 0, "described:describe_quorum"),
     Route(60, "DescribeCluster", (0, 2), 0, "described:describe_cluster"),
     Route(61, "DescribeProducers", (0, 0), 0, "describe_producers"),
+    Route(65, "DescribeTransactions", (0, 0), 0, "transactions:describe_transactions"),
+    Route(66, "ListTransactions", (0, 2), 0, "transactions:list_transactions"),
     Route(74, "ListConfigResources", (0, 1), 0, "configs:list_config_resources"),
     Route(75, "DescribeTopicPartitions", (0, 0), 0, "described:describe_topic_partitions"),
 )

@@ -1,6 +1,6 @@
-"""FindCoordinator, versions 0 to 6: who coordinates a group. The first question creates `__consumer_offsets`.
+"""FindCoordinator, versions 0 to 6: who coordinates a group or a transactional id.
 
-Transaction coordinators are not served by this version; asking for one is answered with INVALID_REQUEST and a reason.
+The first question creates the internal topic behind the coordinator: `__consumer_offsets` or `__transaction_state`.
 """
 
 from __future__ import annotations
@@ -13,18 +13,19 @@ from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.messages.find_coordinator_request import FindCoordinatorRequest
 from tapelog.wire.messages.find_coordinator_response import Coordinator, FindCoordinatorResponse
 
-GROUP: Final = 0
-OFFSETS_TOPIC: Final = "__consumer_offsets"
+TOPICS: Final = {0: "__consumer_offsets", 1: "__transaction_state"}
+"""Where the coordinators of each type keep what they know: groups, transactional ids."""
 
 
 def handle(node: NodeApi, call: Call, request: FindCoordinatorRequest) -> None:
     """Answer once the topic behind the coordinator exists."""
     keys = request.coordinator_keys if call.version >= 4 else [request.key]
-    if request.key_type != GROUP:
+    topic = TOPICS.get(request.key_type)
+    if topic is None:
         refused = KafkaError(ErrorCode.INVALID_REQUEST, f"no coordinator of type {request.key_type} is served here")
         call.reply(_response(node, call, keys, refused))
         return
-    node.ensure_internal_topic(OFFSETS_TOPIC, lambda error: call.reply(_response(node, call, keys, error)))
+    node.ensure_internal_topic(topic, lambda error: call.reply(_response(node, call, keys, error)))
 
 
 def _response(node: NodeApi, call: Call, keys: list[str], error: KafkaError | None) -> FindCoordinatorResponse:

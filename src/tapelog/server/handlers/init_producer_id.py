@@ -1,12 +1,13 @@
-"""InitProducerId, versions 0 to 5: a producer id that nobody else has, for idempotent producers.
+"""InitProducerId, versions 0 to 5: a producer id that nobody else has.
 
-Ids come in blocks from the controller, so a restart never hands one out twice. A transactional id is refused:
-transactions are not served by this version.
+Ids come in blocks from the controller, so a restart never hands one out twice. With a transactional id the transaction
+coordinator decides which id and epoch its owner goes on with.
 """
 
 from __future__ import annotations
 
 from tapelog.server.call import Call
+from tapelog.server.handlers.transactions import init_producer_id
 from tapelog.server.node_api import NodeApi
 from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.messages.init_producer_id_request import InitProducerIdRequest
@@ -14,10 +15,9 @@ from tapelog.wire.messages.init_producer_id_response import InitProducerIdRespon
 
 
 def handle(node: NodeApi, call: Call, request: InitProducerIdRequest) -> None:
-    """Hand out the next id, with epoch 0."""
+    """Without a transactional id: hand out the next id, with epoch 0."""
     if request.transactional_id is not None:
-        code = ErrorCode.INVALID_REQUEST if request.transactional_id == "" else ErrorCode.COORDINATOR_NOT_AVAILABLE
-        call.reply(InitProducerIdResponse(error_code=int(code), producer_epoch=-1))
+        init_producer_id(node, call, request)
         return
     if (request.producer_id < 0) != (request.producer_epoch < 0):
         call.reply(InitProducerIdResponse(error_code=int(ErrorCode.INVALID_REQUEST), producer_epoch=-1))
