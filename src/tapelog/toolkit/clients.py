@@ -1,0 +1,80 @@
+"""Clients of a cluster: what the toolkit sets, and what its user adds.
+
+The user's settings come last and win, save for the few on which a loop's promise rests; those are refused, by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from confluent_kafka import KafkaError, KafkaException
+
+Cluster: TypeAlias = str | Mapping[str, Any]
+"""`"host:port,…"`, or librdkafka's settings for it (`{"bootstrap.servers": …, "security.protocol": …}`)."""
+
+CONSUMER_OWN = frozenset(
+    {"enable.auto.commit", "enable.auto.offset.store", "group.id", "enable.partition.eof", "auto.offset.reset"}
+)
+PRODUCER_OWN = frozenset({"transactional.id", "transaction.timeout.ms", "enable.idempotence", "acks"})
+
+
+class BadSetting(ValueError):
+    """A setting that would break what the loop promises."""
+
+
+def cluster_config(cluster: Cluster) -> dict[str, Any]:
+    """The settings that reach the cluster, whichever way they were given."""
+    if isinstance(cluster, str):
+        return {"bootstrap.servers": cluster}
+    return dict(cluster)
+
+
+def consumer_config(
+    cluster: Cluster, group: str, start: str, extra: Mapping[str, Any] | None = None, *, eof: bool = False
+) -> dict[str, Any]:
+    """Settings of a consumer whose offsets are committed by the loop alone, and which reads committed records only."""
+    extra = _allowed(extra, CONSUMER_OWN, "consumer")
+    config = {
+        **cluster_config(cluster),
+        "isolation.level": "read_committed",
+        **extra,
+        "group.id": group,
+        "auto.offset.reset": start,
+        "enable.auto.commit": False,
+        "enable.auto.offset.store": False,
+        "enable.partition.eof": eof,
+    }
+    if config.get("group.protocol", "classic") == "classic":
+        config.setdefault("partition.assignment.strategy", "cooperative-sticky")
+    return config
+
+
+def producer_config(cluster: Cluster, extra: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Settings of an idempotent producer: nothing is stored twice or out of order by retries within its life."""
+    extra = _allowed(extra, PRODUCER_OWN, "producer")
+    return {**cluster_config(cluster), "linger.ms": 5, **extra, "enable.idempotence": True}
+
+
+def transactional_config(
+    cluster: Cluster, transactional_id: str, timeout_s: float, extra: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Settings of a transactional producer."""
+    return {
+        **producer_config(cluster, extra),
+        "transactional.id": transactional_id,
+        "transaction.timeout.ms": int(timeout_s * 1000),
+    }
+
+
+def _allowed(extra: Mapping[str, Any] | None, own: frozenset[str], kind: str) -> Mapping[str, Any]:
+    refused = sorted(own & set(extra or {}))
+    if refused:
+        raise BadSetting(f"the loop sets {', '.join(refused)} of the {kind} itself")
+    return extra or {}
+
+
+def kafka_error(exception: KafkaException) -> KafkaError:
+    """The error inside the exception."""
+    error = exception.args[0]
+    return error if isinstance(error, KafkaError) else KafkaError(KafkaError._FAIL, str(error))

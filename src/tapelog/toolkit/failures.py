@@ -1,0 +1,82 @@
+"""What happens when a handler raises: decisions, and the policies that make them.
+
+A loop asks its policy with the record, the error and how often it was tried here. The answer is a value: stop, try
+again later, send something instead, or go on without. Retry topics and dead letters (`retry`, `dead_letter`) are
+policies too, so any loop can have them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias
+
+from tapelog.toolkit.durations import Backoff
+from tapelog.toolkit.records import Record, Send
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """End the loop: `run` raises the handler's error. What was finished before is committed; the record is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """Call the handler again after some time. The record's partition waits, the others go on."""
+
+    after_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Instead:
+    """Send these instead of what the handler would have returned, and count the record as done."""
+
+    sends: Sequence[Send] = ()
+
+
+Decision: TypeAlias = Stop | Again | Instead
+
+
+class OnError(Protocol):
+    """Decides what becomes of a record whose handler raised."""
+
+    def decide(self, record: Record, error: Exception, attempt: int) -> Decision:
+        """`attempt` counts the calls for this record in this process: 1 at the first failure."""
+
+
+@dataclass(frozen=True, slots=True)
+class StopOnError:
+    """The default: the error ends the loop. Nothing is lost, nothing is skipped; somebody has to look."""
+
+    def decide(self, record: Record, error: Exception, attempt: int) -> Decision:
+        return Stop()
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """Go on without the record. The loop logs the error."""
+
+    def decide(self, record: Record, error: Exception, attempt: int) -> Decision:
+        return Instead()
+
+
+@dataclass(frozen=True, slots=True)
+class RetryInPlace:
+    """Try again here, with growing pauses, and leave it to another policy after the last attempt.
+
+    The partition stands still meanwhile, which keeps its order; other partitions go on. For failures that pass, such
+    as a database that restarts.
+
+    >>> from tapelog.toolkit import DeadLetter, at_least_once
+    >>> policy = RetryInPlace(attempts=5, backoff=Backoff("200ms", "30s"), then=DeadLetter())
+    """
+
+    attempts: int = 5
+    backoff: Backoff = field(default_factory=Backoff)
+    then: OnError = field(default_factory=StopOnError)
+    errors: type[Exception] | tuple[type[Exception], ...] = Exception
+
+    def decide(self, record: Record, error: Exception, attempt: int) -> Decision:
+        if attempt < self.attempts and isinstance(error, self.errors):
+            return Again(self.backoff.wait_s(attempt))
+        return self.then.decide(record, error, attempt)

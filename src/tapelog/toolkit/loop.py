@@ -1,0 +1,192 @@
+"""A loop that can be run, stopped, and left to run in the background.
+
+The functions in `loops` make these. A loop owns one thread while it runs, and its clients live in that thread.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import FrameType, TracebackType
+from typing import Any, Literal, TypedDict
+
+from confluent_kafka import Consumer
+
+from tapelog.toolkit.clients import Cluster, consumer_config
+from tapelog.toolkit.delivery import Delivery
+from tapelog.toolkit.engine import Bounds, Engine, Stats
+from tapelog.toolkit.failures import OnError
+from tapelog.toolkit.gate import Gate, OpenGate
+from tapelog.toolkit.inbox import Inbox, always_due
+from tapelog.toolkit.records import Place, Record
+from tapelog.toolkit.runner import Runner
+from tapelog.toolkit.source import Source
+
+log = logging.getLogger(__name__)
+
+GRACE_S = 10.0
+"""How long a loop that is to stop waits for a broker that does not answer."""
+
+
+class Options(TypedDict, total=False):
+    """What every loop can be told, by keyword."""
+
+    batch_records: int
+    """A batch ends with this many records …"""
+    batch_seconds: float
+    """… or when its first record is this old. Also how long results wait at most before they are committed."""
+    start: Literal["earliest", "latest", "error"]
+    """Where a group begins that has no offsets yet; "earliest" unless told otherwise."""
+    on_error: OnError
+    """What becomes of a record whose handler raises; `StopOnError()` unless told otherwise."""
+    consumer: Mapping[str, Any]
+    """More settings for the consumer, by librdkafka's names: `{"group.protocol": "consumer"}`."""
+    producer: Mapping[str, Any]
+    """More settings for the producer: `{"compression.type": "lz4"}`."""
+    grace_seconds: float
+    """How long a loop that is to stop waits for a broker that does not answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything a loop needs to know, as a value: `loops` makes it, Loop and aio.Loop carry it out."""
+
+    cluster: Cluster
+    group: str
+    topics: tuple[str, ...]
+    on_error: OnError
+    bounds: Bounds
+    deliver: Callable[[Callable[[], bool]], Delivery]
+    start: str = "earliest"
+    consumer: Mapping[str, Any] = field(default_factory=dict)
+    wait_s: Callable[[Record], float] = always_due
+    gate: Callable[[], Gate] = OpenGate
+
+
+class Running:
+    """One run of a plan, in the thread that calls it."""
+
+    def __init__(self, plan: Plan, runner: Runner, stopping: Callable[[], bool], *, to_end: bool) -> None:
+        self.engine = Engine(plan.deliver(stopping), runner, plan.on_error, plan.bounds, plan.gate())
+        config = consumer_config(plan.cluster, plan.group, plan.start, plan.consumer, eof=to_end)
+        self._source = Source(Consumer(config), plan.topics, Inbox(plan.wait_s), self, time.monotonic)
+        self._stopping, self._to_end = stopping, to_end
+
+    def run(self) -> Stats:
+        """Until it is to stop, or an error."""
+        self.engine.run(self._source, self._stopping, to_end=self._to_end)
+        return self.engine.stats
+
+    def revoking(self, places: set[Place]) -> None:
+        self.engine.leaving(self._source, places, lost=False)
+
+    def lost(self, places: set[Place]) -> None:
+        self.engine.leaving(self._source, places, lost=True)
+
+
+class Loop:
+    """A loop that calls a handler for each record.
+
+    `run()` blocks until `stop()` is called, from another thread or by SIGTERM or Ctrl-C; `run(to_end=True)` also ends
+    when everything has been read. As a context manager it runs in a thread of its own:
+
+    >>> from tapelog.toolkit import at_least_once
+    >>> with at_least_once("localhost:9092", group="mail", topics=["orders"], handle=print):  # doctest: +SKIP
+    ...     serve_http()
+    """
+
+    def __init__(self, plan: Plan, runner: Runner) -> None:
+        self.plan = plan
+        self._runner = runner
+        self._stop = threading.Event()
+        self._running: Running | None = None
+        self._thread: threading.Thread | None = None
+        self._error: BaseException | None = None
+
+    @property
+    def stats(self) -> Stats:
+        """What the current run, or the last one, has done."""
+        return self._running.engine.stats if self._running is not None else Stats()
+
+    def run(self, *, to_end: bool = False, signals: bool = True) -> Stats:
+        """Work until stopped. The batch under way is finished and committed, then the group is left.
+
+        signals: SIGTERM and SIGINT stop it (the second one at once), when this is the main thread.
+        """
+        self._stop.clear()
+        with _Signals(self.stop) if signals else _NoSignals():
+            return self._run(to_end)
+
+    def _run(self, to_end: bool) -> Stats:
+        self._running = Running(self.plan, self._runner, self._stop.is_set, to_end=to_end)
+        return self._running.run()
+
+    def stop(self) -> None:
+        """Ask it to end; returns at once."""
+        self._stop.set()
+
+    def __enter__(self) -> Loop:
+        assert self._thread is None, "this loop runs already"
+        self._stop.clear()
+        self._error = None
+        self._thread = threading.Thread(target=self._in_thread, name=f"loop-{self.plan.group}", daemon=True)
+        self._thread.start()
+        return self
+
+    def _in_thread(self) -> None:
+        try:
+            self._run(False)
+        except BaseException as error:
+            log.error("the loop of group %s ended", self.plan.group, exc_info=error)
+            self._error = error
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs in the background; it does not any more after an error, which leaving the block raises."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+        assert self._thread is not None
+        self._thread.join()
+        self._thread = None
+        if self._error is not None and error is None:
+            raise self._error
+
+
+class _NoSignals:
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+class _Signals:
+    """While inside: the first SIGTERM or SIGINT calls `stop`, the second does what it always did."""
+
+    def __init__(self, stop: Callable[[], None]) -> None:
+        self._stop = stop
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> None:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGTERM, signal.SIGINT):
+                self._before[number] = signal.signal(number, self._first)
+
+    def _first(self, number: int, frame: FrameType | None) -> None:
+        self._stop()
+        signal.signal(number, self._before[number])
+
+    def __exit__(self, *_: object) -> None:
+        for number, before in self._before.items():
+            signal.signal(number, before)
+
+
+def topics_of(topics: str | Sequence[str]) -> tuple[str, ...]:
+    """One topic or several; a name that begins with ^ is a regular expression."""
+    return (topics,) if isinstance(topics, str) else tuple(topics)

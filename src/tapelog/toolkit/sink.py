@@ -1,0 +1,149 @@
+"""The writing side of the loops without transactions: an idempotent producer whose failures are noticed.
+
+`send` only queues; `flush` waits for the broker's answers and says whether all were yes. A loop commits offsets after a
+successful flush only.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+
+from tapelog.toolkit.clients import kafka_error
+from tapelog.toolkit.records import Record, Send, as_headers
+
+log = logging.getLogger(__name__)
+
+FULL_QUEUE_WAIT_S = 0.1
+FLUSH_STEP_S = 0.25
+
+
+class SendFailed(Exception):
+    """A message could not be sent, and sending it again is no use: too large, no such topic, not allowed."""
+
+    def __init__(self, error: KafkaError) -> None:
+        super().__init__(error.str())
+        self.error = error
+
+
+class Interrupted(Exception):
+    """The broker did not answer, and the loop was told to stop: the outcome is unknown."""
+
+
+PASSING = frozenset(
+    {
+        KafkaError._MSG_TIMED_OUT,
+        KafkaError._TIMED_OUT,
+        KafkaError._TRANSPORT,
+        KafkaError._PURGE_QUEUE,
+        KafkaError._PURGE_INFLIGHT,
+        KafkaError._FATAL,
+    }
+)
+"""Failures that say nothing about the message itself: sending it again may help."""
+
+
+class Failures:
+    """Which records' messages were refused by the broker, noted as the answers arrive."""
+
+    def __init__(self) -> None:
+        self._noted: list[tuple[Record, KafkaError]] = []
+        self.passing: KafkaError | None = None
+
+    def told(self, record: Record, error: KafkaError | None, message: Message) -> None:
+        """The client's answer for one message of this record."""
+        if error is None:
+            return
+        if error.fatal() or error.retriable() or error.code() in PASSING:
+            self.passing = error
+        else:
+            self._noted.append((record, error))
+
+    def take(self) -> list[tuple[Record, SendFailed]]:
+        """The records whose messages cannot be sent, each once; and start afresh."""
+        noted, self._noted, self.passing = self._noted, [], None
+        first = {record.coordinates: (record, SendFailed(error)) for record, error in reversed(noted)}
+        return list(first.values())
+
+    def __bool__(self) -> bool:
+        return bool(self._noted) or self.passing is not None
+
+
+def enqueue(producer: Producer, record: Record, send: Send, failures: Failures) -> None:
+    """Queue a message, waiting for room when the queue is full."""
+    while True:
+        try:
+            producer.produce(
+                send.topic,
+                value=send.value,
+                key=send.key,
+                partition=-1 if send.partition is None else send.partition,
+                timestamp=send.timestamp_ms or 0,
+                headers=list(as_headers(send.headers)),
+                on_delivery=partial(failures.told, record),
+            )
+        except BufferError:
+            producer.poll(FULL_QUEUE_WAIT_S)
+        else:
+            return
+
+
+class Sink:
+    """An idempotent producer. It is made when first used: loops that send nothing have none."""
+
+    def __init__(
+        self,
+        config: Mapping[str, Any],
+        stopping: Callable[[], bool],
+        *,
+        grace_s: float,
+        make: Callable[[dict[str, Any]], Producer] = Producer,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.failures = Failures()
+        self._config = dict(config)
+        self._stopping = stopping
+        self._grace_s = grace_s
+        self._make, self._clock = make, clock
+        self._producer: Producer | None = None
+
+    def send(self, record: Record, sends: Iterable[Send]) -> None:
+        """Queue what a record leads to; SendFailed when the client refuses it at once."""
+        for send in sends:
+            if self._producer is None:
+                self._producer = self._make(self._config)
+            try:
+                enqueue(self._producer, record, send, self.failures)
+            except KafkaException as exception:
+                error = kafka_error(exception)
+                if not error.fatal() and error.code() not in PASSING:
+                    raise SendFailed(error) from exception
+                self.failures.passing = error
+        if self._producer is not None:
+            self._producer.poll(0)
+
+    def flush(self) -> bool:
+        """Wait for the answers. False when something was not stored: `failures` tells what is not worth another try."""
+        if self._producer is not None:
+            began = self._clock()
+            while self._producer.flush(FLUSH_STEP_S):
+                if self._stopping() and self._clock() - began > self._grace_s:
+                    self.discard()
+                    raise Interrupted("messages were not acknowledged when the loop had to stop")
+        if self.failures.passing is not None:
+            log.warning("messages were not stored: %s", self.failures.passing.str())
+            if self.failures.passing.fatal() or self.failures.passing.code() == KafkaError._FATAL:
+                self.discard()
+        return not self.failures
+
+    def discard(self) -> None:
+        """Forget what has not been sent yet, and the producer with it."""
+        producer, self._producer = self._producer, None
+        if producer is not None:
+            producer.purge()
+            producer.flush(0)

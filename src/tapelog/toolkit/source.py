@@ -1,0 +1,196 @@
+"""The reading side of a loop: a consumer, what it owns, and the inbox behind it.
+
+One thread uses it. Messages are polled one by one: a rebalance then always happens between two messages, never in the
+middle of a batch that mixes the time before with the time after. Before partitions are given up the listener is told,
+and may still commit; when they were lost it is told that it may not.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from tapelog.toolkit.inbox import Inbox
+from tapelog.toolkit.progress import Position
+from tapelog.toolkit.records import Place, Record
+
+log = logging.getLogger(__name__)
+
+POLL_S_MAX = 0.25
+"""The longest single wait: how soon a loop notices that it is to stop."""
+
+HOPELESS = frozenset(
+    {
+        KafkaError.TOPIC_AUTHORIZATION_FAILED,
+        KafkaError.GROUP_AUTHORIZATION_FAILED,
+        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+        KafkaError.SASL_AUTHENTICATION_FAILED,
+        KafkaError.INVALID_GROUP_ID,
+        KafkaError.GROUP_MAX_SIZE_REACHED,
+        KafkaError.INCONSISTENT_GROUP_PROTOCOL,
+        KafkaError.FENCED_INSTANCE_ID,
+        KafkaError.UNSUPPORTED_VERSION,
+        KafkaError._AUTO_OFFSET_RESET,
+        KafkaError._FATAL,
+    }
+)
+"""Errors of a consumer that waiting does not mend: the loop ends with them."""
+
+
+class Listener(Protocol):
+    """Who works on the records."""
+
+    def revoking(self, places: set[Place]) -> None:
+        """These partitions are about to be given up: finish open work and commit it, now or never."""
+
+    def lost(self, places: set[Place]) -> None:
+        """These partitions are already somebody else's: drop open work, commit nothing."""
+
+
+class Source:
+    """What a group member reads."""
+
+    def __init__(
+        self,
+        consumer: Consumer,
+        topics: Sequence[str],
+        inbox: Inbox,
+        listener: Listener,
+        clock: Callable[[], float],
+    ) -> None:
+        self.inbox = inbox
+        self._consumer = consumer
+        self._topics = list(topics)
+        self._listener = listener
+        self._clock = clock
+        self._owned: set[Place] = set()
+        self._paused: set[Place] = set()
+        self._ended: set[Place] = set()
+        self._assigned = False
+        self._trouble: BaseException | None = None
+
+    def open(self) -> None:
+        """Join the group."""
+        self._consumer.subscribe(
+            self._topics, on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_lost
+        )
+
+    def take(self, limit: int, wait_s: float) -> list[Record]:
+        """Up to `limit` records, after at most `wait_s` seconds; rebalances happen in here."""
+        self._pause_what_waits()
+        room = limit - self.inbox.ready(self._clock())
+        message = self._poll(self._patience(wait_s))
+        while message is not None:
+            room -= self._put(message)
+            if room <= 0:
+                break
+            message = self._poll(0)
+        return self.inbox.take(self._clock(), limit)
+
+    def _patience(self, wait_s: float) -> float:
+        now = self._clock()
+        if self.inbox.ready(now):
+            return 0.0
+        due = self.inbox.next_due(now)
+        wait_s = min(wait_s, POLL_S_MAX)
+        return wait_s if due is None else max(0.0, min(wait_s, due - now))
+
+    def _poll(self, wait_s: float) -> Message | None:
+        message = self._consumer.poll(wait_s)
+        if self._trouble is not None:
+            trouble, self._trouble = self._trouble, None
+            raise trouble
+        return message
+
+    def _put(self, message: Message) -> int:
+        error = message.error()
+        if error is None:
+            record = Record.of(message)
+            if record.place not in self._owned:
+                return 0
+            self._ended.discard(record.place)
+            self.inbox.put(record)
+            return 1
+        if error.code() == KafkaError._PARTITION_EOF:
+            topic, partition = message.topic(), message.partition()
+            assert topic is not None and partition is not None
+            self._ended.add((topic, partition))
+        elif error.fatal() or error.code() in HOPELESS:
+            raise KafkaException(error)
+        else:
+            log.warning("the consumer reports: %s", error.str())
+        return 0
+
+    def _pause_what_waits(self) -> None:
+        waiting = self.inbox.waiting(self._clock()) & self._owned
+        if waiting != self._paused:
+            self._consumer.pause([TopicPartition(*place) for place in sorted(waiting - self._paused)])
+            self._consumer.resume([TopicPartition(*place) for place in sorted(self._paused - waiting)])
+            self._paused = waiting
+
+    def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        places = {(part.topic, part.partition) for part in partitions}
+        log.info("assigned: %s", _names(places))
+        self._assigned = True
+        self._owned |= places
+
+    def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        self._leave(partitions, "revoked", self._listener.revoking)
+
+    def _on_lost(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        self._leave(partitions, "lost", self._listener.lost)
+
+    def _leave(self, partitions: list[TopicPartition], how: str, tell: Callable[[set[Place]], None]) -> None:
+        places = {(part.topic, part.partition) for part in partitions}
+        log.info("%s: %s", how, _names(places))
+        try:
+            tell(places)
+        except BaseException as error:  # out of a callback of the client it would not get far
+            self._trouble = error
+        self._owned -= places
+        self._paused -= places
+        self._ended -= places
+        self.inbox.forget(places)
+
+    @property
+    def owned(self) -> set[Place]:
+        """The partitions it reads at the moment."""
+        return set(self._owned)
+
+    def at_end(self) -> bool:
+        """Whether everything it owns has been read to the end and given out. Needs `enable.partition.eof`."""
+        return self._assigned and self._owned <= self._ended and not self.inbox
+
+    def group_metadata(self) -> Any:
+        """Who this member is, for offsets in a transaction: a member of an older generation is refused by that."""
+        return self._consumer.consumer_group_metadata()
+
+    def commit(self, positions: Mapping[Place, Position]) -> None:
+        """Commit as a member of the group, and wait for the answer; KafkaException when any of it failed."""
+        for part in self._consumer.commit(offsets=topic_partitions(positions), asynchronous=False):
+            if part.error is not None:
+                raise KafkaException(part.error)
+
+    def close(self) -> None:
+        """Leave the group."""
+        self._consumer.close()
+
+
+def topic_partitions(positions: Mapping[Place, Position]) -> list[TopicPartition]:
+    """Positions as the client wants them."""
+    return [
+        TopicPartition(
+            topic,
+            partition,
+            position.offset,
+            leader_epoch=-1 if position.leader_epoch is None else position.leader_epoch,
+        )
+        for (topic, partition), position in sorted(positions.items())
+    ]
+
+
+def _names(places: set[Place]) -> str:
+    return ", ".join(f"{topic}[{partition}]" for topic, partition in sorted(places)) or "nothing"
