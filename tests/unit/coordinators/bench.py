@@ -6,6 +6,7 @@ Used by the unit tests, the scenario runner and the property tests of the group 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 from tapelog.base.timers import Timers
@@ -110,6 +111,39 @@ class BenchTopics:
         return self.counts.get(name, 0)
 
 
+class BenchGate:
+    """Lets every transaction through, or none, at once or when told to; notes who asked."""
+
+    def __init__(self) -> None:
+        self.code = ErrorCode.NONE
+        self.held = False
+        self.asked: list[tuple[str, int, int, list[tuple[str, int]], bool]] = []
+        self._waiting: list[Callable[[], None]] = []
+
+    def admit(
+        self,
+        transactional_id: str,
+        producer_id: int,
+        producer_epoch: int,
+        partitions: list[tuple[str, int]],
+        add: bool,
+        done: Callable[[dict[tuple[str, int], ErrorCode]], None],
+    ) -> None:
+        self.asked.append((transactional_id, producer_id, producer_epoch, partitions, add))
+        answer = dict.fromkeys(partitions, self.code)
+        if self.held:
+            self._waiting.append(lambda: done(answer))
+        else:
+            done(answer)
+
+    def release(self) -> None:
+        """Whoever waits is answered."""
+        self.held = False
+        waiting, self._waiting = self._waiting, []
+        for answer in waiting:
+            answer()
+
+
 class Bench:
     """A group coordinator with everything around it, and the answers it gave."""
 
@@ -127,6 +161,8 @@ class Bench:
         self.topics = BenchTopics({"orders": 4, "events": 2})
         names = {"offsets.topic.num.partitions": "1", "group.initial.rebalance.delay.ms": "0"} | (settings or {})
         self.coordinator = GroupCoordinator(self.log, self.timers, BenchEntropy(seed), self.topics, names)
+        self.gate = BenchGate()
+        self.coordinator.gate = self.gate
         if load:
             for partition in range(self.coordinator.config.partitions):
                 self.coordinator.runtime.on_elected(partition, 1)

@@ -13,6 +13,7 @@ from typing import Any
 
 from tapelog.coordinators.caller import Caller
 from tapelog.coordinators.records import decode_record
+from tapelog.wire.control_records import COMMIT, control_kind
 from tapelog.wire.errors import ErrorCode
 from tapelog.wire.messages.delete_groups_request import DeleteGroupsRequest
 from tapelog.wire.messages.describe_groups_request import DescribeGroupsRequest
@@ -20,21 +21,11 @@ from tapelog.wire.messages.heartbeat_request import HeartbeatRequest
 from tapelog.wire.messages.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
 from tapelog.wire.messages.leave_group_request import LeaveGroupRequest, MemberIdentity
 from tapelog.wire.messages.list_groups_request import ListGroupsRequest
-from tapelog.wire.messages.offset_commit_request import (
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-)
-from tapelog.wire.messages.offset_delete_request import (
-    OffsetDeleteRequest,
-    OffsetDeleteRequestPartition,
-    OffsetDeleteRequestTopic,
-)
-from tapelog.wire.messages.offset_fetch_request import OffsetFetchRequest, OffsetFetchRequestGroup
 from tapelog.wire.messages.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
 from tapelog.wire.primitives import Writer
 from tapelog.wire.record_batch import batches, records_of
 from tests.unit.coordinators.bench import Bench
+from tests.unit.coordinators.story_offsets import Client, OffsetVerbs
 
 
 def subscription(topics: list[str]) -> bytes:
@@ -48,21 +39,7 @@ def subscription(topics: list[str]) -> bytes:
     return w.tobytes()
 
 
-class Client:
-    """What a toy client remembers between its requests."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.group = "g"
-        self.member_id = ""
-        self.instance: str | None = None
-        self.generation = -1
-        self.protocol = ""
-        self.topics = ["orders"]
-        self.protocols = ["range"]
-
-
-class Story:
+class Story(OffsetVerbs):
     """Runs commands against a bench and tells what happened."""
 
     def __init__(self) -> None:
@@ -210,76 +187,6 @@ class Story:
 
         self.ask(f"{' '.join(plain)} leave", "leave_group", request, version, tell)
 
-    def do_commit(self, plain: list[str], named: dict[str, str]) -> None:
-        """commit CLIENT TOPIC/PARTITION=OFFSET... ; the client `admin` is in no group"""
-        client = self.client(plain[0], named)
-        topics: dict[str, list[OffsetCommitRequestPartition]] = {}
-        for word in plain[1:]:
-            where, offset = word.split("=")
-            topic, partition = where.split("/")
-            topics.setdefault(topic, []).append(
-                OffsetCommitRequestPartition(
-                    partition_index=int(partition),
-                    committed_offset=int(offset),
-                    committed_metadata=named.get("metadata", ""),
-                )
-            )
-        request = OffsetCommitRequest(
-            group_id=client.group,
-            generation_id_or_member_epoch=int(named.get("generation", client.generation)),
-            member_id=client.member_id,
-            group_instance_id=client.instance,
-            retention_time_ms=int(named.get("retention", "-1")),
-            topics=[OffsetCommitRequestTopic(name=name, partitions=parts) for name, parts in topics.items()],
-        )
-
-        def tell(response: Any) -> str:
-            return " ".join(
-                f"{topic.name}/{part.partition_index} {ErrorCode(part.error_code).name}"
-                for topic in response.topics
-                for part in topic.partitions
-            )
-
-        self.ask(f"{client.name} commit", "offset_commit", request, int(named.get("version", "9")), tell, client.name)
-
-    def do_fetch(self, plain: list[str], named: dict[str, str]) -> None:
-        """fetch GROUP [stable]"""
-        group = OffsetFetchRequestGroup(group_id=plain[0], topics=None)
-        request = OffsetFetchRequest(groups=[group], require_stable="stable" in plain)
-
-        def tell(response: Any) -> str:
-            answer = response.groups[0]
-            found = [
-                f"{topic.name}/{part.partition_index}={part.committed_offset}"
-                + (f" '{part.metadata}'" if part.metadata else "")
-                for topic in answer.topics
-                for part in topic.partitions
-            ]
-            return " ".join(found or ["nothing" if answer.error_code == 0 else ErrorCode(answer.error_code).name])
-
-        self.ask(f"fetch {plain[0]}", "offset_fetch", request, 9, tell)
-
-    def do_delete_offsets(self, plain: list[str], named: dict[str, str]) -> None:
-        """delete-offsets GROUP TOPIC/PARTITION..."""
-        topics: dict[str, list[OffsetDeleteRequestPartition]] = {}
-        for word in plain[1:]:
-            topic, partition = word.split("/")
-            topics.setdefault(topic, []).append(OffsetDeleteRequestPartition(partition_index=int(partition)))
-        request = OffsetDeleteRequest(
-            group_id=plain[0],
-            topics=[OffsetDeleteRequestTopic(name=name, partitions=parts) for name, parts in topics.items()],
-        )
-
-        def tell(response: Any) -> str:
-            parts = [
-                f"{topic.name}/{part.partition_index} {ErrorCode(part.error_code).name}"
-                for topic in response.topics
-                for part in topic.partitions
-            ]
-            return " ".join([ErrorCode(response.error_code).name, *parts])
-
-        self.ask(f"delete-offsets {plain[0]}", "offset_delete", request, 0, tell)
-
     def do_describe(self, plain: list[str], named: dict[str, str]) -> None:
         """describe GROUP... [version=]"""
         request = DescribeGroupsRequest(groups=plain)
@@ -386,11 +293,15 @@ class Story:
         for base, end, batch in self.bench.log.batches.get(0, []):
             if end <= self.logged:
                 continue
+            header = next(batches(batch, 0, len(batch)))
+            prefix = f"producer {header.producer_id}: " if header.is_transactional else ""
             texts = [
-                self._record(record.key or b"", record.value)
-                for record in records_of(batch, next(batches(batch, 0, len(batch))))
+                ("commit" if control_kind(record.key) == COMMIT else "abort")
+                if header.is_control
+                else self._record(record.key or b"", record.value)
+                for record in records_of(batch, header)
             ]
-            self.told.append(f"log {base}: " + "; ".join(texts))
+            self.told.append(f"log {base}: {prefix}" + "; ".join(texts))
             self.logged = end
 
     def _record(self, key: bytes, value: bytes | None) -> str:

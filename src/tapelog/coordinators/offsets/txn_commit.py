@@ -26,7 +26,32 @@ def txn_commit(
     desk: OffsetDesk, caller: Caller, request: TxnOffsetCommitRequest, topic_ids: Mapping[str, bytes]
 ) -> Outcome[TxnOffsetCommitResponse]:
     """Write down every offset whose metadata is not too long, for the transaction. The topics exist, with these ids."""
-    check = _check(desk, caller, request)
+    try:
+        check = _check(desk, caller, request)
+        return _commit(desk, request, topic_ids, check)
+    except KafkaError as error:
+        if error.code == ErrorCode.STALE_MEMBER_EPOCH:
+            raise KafkaError(ErrorCode.ILLEGAL_GENERATION) from None  # what a producer knows how to handle
+        raise
+
+
+def _check(desk: OffsetDesk, caller: Caller, request: TxnOffsetCommitRequest) -> PartitionCheck | None:
+    owner = desk.owner_of(request.group_id)
+    if owner is not None:
+        return owner.check_commit(
+            request.member_id, request.group_instance_id, request.generation_id, True, caller.api_version
+        )
+    if request.generation_id >= 0:
+        raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+    return None
+
+
+def _commit(
+    desk: OffsetDesk,
+    request: TxnOffsetCommitRequest,
+    topic_ids: Mapping[str, bytes],
+    check: PartitionCheck | None,
+) -> Outcome[TxnOffsetCommitResponse]:
     now_ms = desk.clock.wall_ms()
     records: list[CoordinatorRecord] = []
     topics: list[TxnOffsetCommitResponseTopic] = []
@@ -44,22 +69,6 @@ def txn_commit(
             results.append(TxnOffsetCommitResponsePartition(partition_index=index, error_code=code))
         topics.append(TxnOffsetCommitResponseTopic(name=topic.name, partitions=results))
     return Outcome(records, TxnOffsetCommitResponse(topics=topics))
-
-
-def _check(desk: OffsetDesk, caller: Caller, request: TxnOffsetCommitRequest) -> PartitionCheck | None:
-    owner = desk.owner_of(request.group_id)
-    if owner is None:
-        if request.generation_id >= 0:
-            raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
-        return None
-    try:
-        return owner.check_commit(
-            request.member_id, request.group_instance_id, request.generation_id, True, caller.api_version
-        )
-    except KafkaError as error:
-        if error.code == ErrorCode.STALE_MEMBER_EPOCH:
-            raise KafkaError(ErrorCode.ILLEGAL_GENERATION) from None
-        raise
 
 
 def _value(partition: TxnOffsetCommitRequestPartition, now_ms: int, topic_id: bytes) -> OffsetCommitValue:

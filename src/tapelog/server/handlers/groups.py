@@ -1,5 +1,6 @@
-"""The group APIs: JoinGroup, SyncGroup, Heartbeat, LeaveGroup, OffsetCommit, TxnOffsetCommit, OffsetFetch, OffsetDelete,
-DescribeGroups, ListGroups and DeleteGroups. All of them only carry the request to the coordinator and its answer back.
+"""The group APIs: JoinGroup, SyncGroup, Heartbeat, LeaveGroup, OffsetCommit, TxnOffsetCommit, OffsetFetch,
+OffsetDelete, DescribeGroups, ListGroups and DeleteGroups. All of them only carry the request to the coordinator and its
+answer back.
 """
 
 from __future__ import annotations
