@@ -70,6 +70,7 @@ ENFORCED: Final[frozenset[str]] = frozenset(
         "queued.max.request.bytes",
         "socket.listen.backlog.size",
         "socket.request.max.bytes",
+        "socket.send.buffer.bytes",
         # groups and producers
         "group.initial.rebalance.delay.ms",
         "group.max.session.timeout.ms",
@@ -83,5 +84,6 @@ ENFORCED: Final[frozenset[str]] = frozenset(
         "offsets.topic.segment.bytes",
         "producer.id.expiration.check.interval.ms",
         "producer.id.expiration.ms",
+        "transaction.partition.verification.enable",
     )
 )

@@ -34,6 +34,7 @@ class Shell:
         self._trim_due = False
         asked = core.setting_int("queued.max.request.bytes")
         self._held_bytes_max = asked if asked > 0 else HELD_BYTES_MAX
+        self._send_buffer_bytes = core.setting_int("socket.send.buffer.bytes")
         reactor.timers.after(IDLE_CHECK_MS, self._check_connections)
 
     def listen(self, listener: socket.socket, name: str) -> None:
@@ -84,6 +85,8 @@ class Shell:
             core.dispatcher.complain(f"refused a connection from {host}: max.connections.per.ip is reached")
             sock.close()
             return
+        if self._send_buffer_bytes > 0:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self._send_buffer_bytes)
         connection = core.connect(host, listener)
         transport = Transport(self.reactor, core.disk, sock, connection)
         transport.active_ms = core.clock.monotonic_ms()

@@ -25,7 +25,8 @@ RECEIVE_BYTES: Final = 1 << 16
 RECEIVE_BYTES_MAX: Final = 1 << 20
 SENDFILE_FROM: Final = 1 << 15
 SEND_BYTES: Final = 1 << 18
-PROBE_STRIDE: Final = 1 << 17
+READ_AHEAD_BYTES: Final = 1 << 17
+PROBE_STRIDE: Final = 1 << 19
 ACCEPTS_PER_WAKE_UP: Final = 64
 ACCEPT_PAUSE_MS: Final = 100
 MSG_MORE: Final = getattr(socket, "MSG_MORE", 0)
@@ -221,20 +222,21 @@ class ReadAhead:
         region = self.region
         position, end = region.position, region.position + region.size
         while position < end:
-            region.file.read(position, min(PROBE_STRIDE, end - position))
-            position += PROBE_STRIDE
+            region.file.read(position, min(READ_AHEAD_BYTES, end - position))
+            position += READ_AHEAD_BYTES
 
 
 def _in_page_cache(region: FileRegion) -> bool:
+    """Whether the region seems to be in memory, by a look at a few of its bytes: caches lose files in long runs."""
     if not NOWAIT:
         return True
-    fd, one = region.file.fileno(), bytearray(1)
+    fd, one = region.file.fileno(), [bytearray(1)]
     position, last = region.position, region.position + region.size - 1
     try:
         while position < last:
-            os.preadv(fd, [one], position, NOWAIT)
+            os.preadv(fd, one, position, NOWAIT)
             position += PROBE_STRIDE
-        os.preadv(fd, [one], last, NOWAIT)
+        os.preadv(fd, one, last, NOWAIT)
     except BlockingIOError:
         return False
     except OSError:

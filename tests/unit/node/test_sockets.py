@@ -286,3 +286,13 @@ def test_a_stopped_node_closes_every_connection_and_its_port(tmp_path: Path) -> 
     assert (tmp_path / ".kafka_cleanshutdown").exists()
     if open_before:
         assert len(os.listdir("/proc/self/fd")) < open_before
+
+
+@pytest.mark.parametrize("asked", [50_000, 200_000])
+def test_a_connections_send_buffer_is_as_large_as_configured(tmp_path: Path, asked: int) -> None:
+    house = House(tmp_path, {"socket.send.buffer.bytes": str(asked)})
+    house.connect()
+    (transport,) = house.shell.transports.values()
+    given = transport.sock.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
+    house.close()
+    assert asked <= given <= 2 * asked  # Linux doubles it, for its own bookkeeping
