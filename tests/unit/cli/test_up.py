@@ -161,7 +161,7 @@ def test_all_interfaces_need_an_advertised_address(tmp_path: Path, capsys: pytes
 def test_a_new_configuration_has_ids_a_controller_port_and_the_settings(tmp_path: Path) -> None:
     directory = str(tmp_path / "node-1")
     config = node_files.configured(directory, "127.0.0.1", 9099, {"num.partitions": "3"})
-    assert config.settings == {"group.initial.rebalance.delay.ms": "0", "num.partitions": "3"}
+    assert config.settings == {**node_files.DEFAULTS, "num.partitions": "3"}
     assert config.controller_listener is not None and config.controller_listener.port > 0
     node_files.save(config, directory)
     again = node_files.configured(directory, "127.0.0.1", 9098, {})
