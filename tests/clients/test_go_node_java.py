@@ -33,6 +33,10 @@ JAVA_CHECKS = {
     "recreation": ["recreate"],
     "rebalances": ["rebalances"],
     "static-members-and-offsets": ["static", "offsets"],
+    "transactions": ["txn-endings", "txn-fencing", "txn-timeout", "txn-offsets"],
+    "transaction-administration": ["txn-describing", "txn-aborting", "txn-fenced-by-admin"],
+    "newer-groups": ["new-ten-members", "new-static", "new-and-classic", "new-group-configs"],
+    "newer-groups-by-pattern": ["new-patterns"],
     "administration": ["topics", "configs", "records", "groups", "cluster"],
 }
 

@@ -39,6 +39,18 @@ public final class Checks {
         checks.put("rebalances", Groups::rebalances);
         checks.put("static", Groups::staticMembers);
         checks.put("offsets", Groups::offsets);
+        checks.put("txn-endings", Transactions::endings);
+        checks.put("txn-fencing", Transactions::fencing);
+        checks.put("txn-timeout", Transactions::timeOut);
+        checks.put("txn-offsets", Transactions::offsets);
+        checks.put("txn-describing", TransactionAdmin::describing);
+        checks.put("txn-aborting", TransactionAdmin::aborting);
+        checks.put("txn-fenced-by-admin", TransactionAdmin::fencing);
+        checks.put("new-ten-members", NewGroups::tenMembers);
+        checks.put("new-patterns", NewGroups::patterns);
+        checks.put("new-static", NewGroups::staticMembers);
+        checks.put("new-and-classic", NewGroups::protocolsTogether);
+        checks.put("new-group-configs", NewGroups::groupConfigs);
         checks.put("topics", Administration::topics);
         checks.put("configs", Administration::configs);
         checks.put("records", Administration::records);
