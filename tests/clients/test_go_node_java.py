@@ -8,21 +8,21 @@ from tests.clients.programs import BUILT, HERE, java, prepare, run
 
 
 @pytest.mark.needs("go")
-@pytest.mark.parametrize("check", ["codecs", "large", "groups", "static", "time", "admin", "recreate"])
+@pytest.mark.parametrize("check", ["codecs", "large", "groups", "static", "time", "admin", "recreate", "transactions", "session"])
 def test_franz_go(bootstrap: str, check: str) -> None:
     prepare("go")
     run([str(BUILT / "go-checks"), bootstrap, f"franz-{check}"])
 
 
 @pytest.mark.needs("go")
-@pytest.mark.parametrize("check", ["codecs", "idempotent", "groups", "admin"])
+@pytest.mark.parametrize("check", ["codecs", "idempotent", "groups", "admin", "transactions"])
 def test_sarama(bootstrap: str, check: str) -> None:
     prepare("go")
     run([str(BUILT / "go-checks"), bootstrap, f"sarama-{check}"])
 
 
 @pytest.mark.needs("node")
-@pytest.mark.parametrize("check", ["codecs", "large", "idempotent", "groups", "admin"])
+@pytest.mark.parametrize("check", ["codecs", "large", "idempotent", "groups", "admin", "transactions"])
 def test_kafkajs(bootstrap: str, check: str) -> None:
     prepare("node")
     run(["node", str(HERE / "node" / "checks.js"), bootstrap, check])

@@ -10,17 +10,20 @@ import (
 )
 
 var checks = map[string]func(bootstrap string) error{
-	"franz-codecs":      franzCodecs,
-	"franz-large":       franzLarge,
-	"franz-groups":      franzGroups,
-	"franz-static":      franzStatic,
-	"franz-time":        franzTime,
-	"franz-admin":       franzAdmin,
-	"franz-recreate":    franzRecreate,
-	"sarama-codecs":     saramaCodecs,
-	"sarama-groups":     saramaGroups,
-	"sarama-idempotent": saramaIdempotent,
-	"sarama-admin":      saramaAdmin,
+	"franz-codecs":        franzCodecs,
+	"franz-large":         franzLarge,
+	"franz-groups":        franzGroups,
+	"franz-static":        franzStatic,
+	"franz-time":          franzTime,
+	"franz-admin":         franzAdmin,
+	"franz-recreate":      franzRecreate,
+	"franz-transactions":  franzTransactions,
+	"franz-session":       franzSession,
+	"sarama-transactions": saramaTransactions,
+	"sarama-codecs":       saramaCodecs,
+	"sarama-groups":       saramaGroups,
+	"sarama-idempotent":   saramaIdempotent,
+	"sarama-admin":        saramaAdmin,
 }
 
 // fresh returns a name that nothing else uses.

@@ -107,6 +107,43 @@ const checks = {
     assert.deepEqual(got.map((message) => Number(message.value)), [...Array(1000).keys()]);
   },
 
+  async transactions(kafka, admin) {
+    const [topic, source] = [await makeTopic(admin, "txn"), await makeTopic(admin, "source")];
+    const [transactionalId, groupId] = [fresh("txn"), fresh("txn")];
+    const settings = { transactionalId, maxInFlightRequests: 1, idempotent: true };
+    const producer = kafka.producer(settings);
+    await producer.connect();
+    const wanted = [];
+    for (let number = 0; number < 20; number++) {
+      const transaction = await producer.transaction();
+      await transaction.send({ topic, messages: [{ value: `${number}` }, { value: `${number} again` }] });
+      const partitions = [{ partition: 0, offset: `${number}` }];
+      await transaction.sendOffsets({ consumerGroupId: groupId, topics: [{ topic: source, partitions }] });
+      if (number % 3 === 1) {
+        await transaction.abort();
+      } else {
+        await transaction.commit();
+        wanted.push(`${number}`, `${number} again`);
+      }
+    }
+    const got = await read(kafka, topic, wanted.length);
+    assert.deepEqual(got.map((message) => message.value.toString()), wanted);
+    assert.equal((await read(kafka, topic, 40, { readUncommitted: true })).length, 40);
+    const committed = async () => (await admin.fetchOffsets({ groupId, topics: [source] }))[0].partitions[0].offset;
+    await until(async () => (await committed()) === "18", "the offset of the last committed transaction");
+    const open = await producer.transaction();
+    await open.send({ topic, messages: [{ value: "zombie" }] });
+    const heir = kafka.producer(settings);
+    await heir.connect();
+    const transaction = await heir.transaction();
+    await transaction.send({ topic, messages: [{ value: "heir" }] });
+    await transaction.commit();
+    await assert.rejects(open.commit());
+    const last = (await read(kafka, topic, wanted.length + 1)).at(-1);
+    assert.equal(last.value.toString(), "heir");
+    await Promise.all([producer, heir].map((one) => one.disconnect()));
+  },
+
   async groups(kafka, admin) {
     const topic = await makeTopic(admin, "group", 6);
     const groupId = fresh("group");
