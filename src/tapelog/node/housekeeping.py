@@ -16,6 +16,8 @@ log = logging.getLogger("tapelog.node")
 CHECKPOINT_MS: Final = 5_000
 WATCH_MS: Final = 250
 PARTITIONS_PER_STEP: Final = 200
+LATE_MS: Final = 300_000
+"""A transaction is late when it is open for this much longer than any may be: its coordinator must have lost it."""
 
 
 class Housekeeping:
@@ -104,9 +106,18 @@ class Housekeeping:
         node.timers.after(node.setting_int("producer.id.expiration.check.interval.ms"), self._producers)
 
     def _expire_one(self, key: tuple[str, int]) -> None:
-        held = self.node.directory.logs.get(key)
-        if held is not None:
-            held.expire_producers(self.node.clock.wall_ms(), self.node.setting_int("producer.id.expiration.ms"))
+        node = self.node
+        held = node.directory.logs.get(key)
+        if held is None:
+            return
+        now_ms = node.clock.wall_ms()
+        held.expire_producers(now_ms, node.setting_int("producer.id.expiration.ms"))
+        late = held.producers.late_transactions(now_ms, node.setting_int("transaction.max.timeout.ms") + LATE_MS)
+        if late:
+            node.dispatcher.complain(
+                f"{key[0]}-{key[1]}: a transaction of producer {late[0]} hangs, read_committed consumers wait at offset "
+                f"{held.producers.first_open_offset()} ({len(late)} such); abort it with an administrator's tool"
+            )
 
     def _in_steps(self, work: Callable[[tuple[str, int]], None]) -> None:
         keys = [(partition.topic, partition.index) for partition in self.node.partitions.all()]

@@ -151,3 +151,13 @@ def test_housekeeping_ends_with_the_node(rig: Rig) -> None:
     trace = len(rig.node.disk.trace)
     rig.node.pass_time(HOUR)
     assert len(rig.node.disk.trace) == trace
+
+
+def test_a_transaction_that_hangs_is_named(rig: Rig, caplog: pytest.LogCaptureFixture) -> None:
+    rig.create()
+    batch = rig.batch(b"open", producer=(7, 0, 0), transactional=True)
+    rig.partition().append(batch, 0, len(batch), 0)
+    rig.node.pass_time(19 * MINUTE)
+    assert "hangs" not in caplog.text
+    rig.node.pass_time(20 * MINUTE)
+    assert f"{TOPIC}-0: a transaction of producer 7 hangs" in caplog.text
