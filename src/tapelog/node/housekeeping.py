@@ -115,8 +115,8 @@ class Housekeeping:
         late = held.producers.late_transactions(now_ms, node.setting_int("transaction.max.timeout.ms") + LATE_MS)
         if late:
             node.dispatcher.complain(
-                f"{key[0]}-{key[1]}: a transaction of producer {late[0]} hangs, read_committed consumers wait at offset "
-                f"{held.producers.first_open_offset()} ({len(late)} such); abort it with an administrator's tool"
+                f"{key[0]}-{key[1]}: a transaction of producer {late[0]} hangs ({len(late)} such), read_committed "
+                f"consumers wait at offset {held.producers.first_open_offset()}; abort it with an administrator's tool"
             )
 
     def _in_steps(self, work: Callable[[tuple[str, int]], None]) -> None:
