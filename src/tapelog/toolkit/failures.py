@@ -67,8 +67,7 @@ class RetryInPlace:
     The partition stands still meanwhile, which keeps its order; other partitions go on. For failures that pass, such
     as a database that restarts.
 
-    >>> from tapelog.toolkit import DeadLetter, at_least_once
-    >>> policy = RetryInPlace(attempts=5, backoff=Backoff("200ms", "30s"), then=DeadLetter())
+    >>> policy = RetryInPlace(attempts=5, backoff=Backoff("200ms", "30s"), then=Skip())
     """
 
     attempts: int = 5

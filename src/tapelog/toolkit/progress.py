@@ -17,7 +17,7 @@ class Position:
     """The next offset to read, and the leader epoch of the record before it."""
 
     offset: int
-    leader_epoch: int | None
+    leader_epoch: int
 
 
 @dataclass(slots=True)

@@ -42,7 +42,7 @@ class Record:
     value: bytes | None = None
     headers: Headers = ()
     timestamp_ms: int = -1
-    leader_epoch: int | None = None
+    leader_epoch: int = -1
 
     @property
     def place(self) -> Place:
@@ -85,6 +85,7 @@ class Record:
     def of(cls, message: Message) -> Record:
         """From what the client gives."""
         topic, partition, offset = message.topic(), message.partition(), message.offset()
+        epoch = message.leader_epoch()
         assert topic is not None and partition is not None and offset is not None
         return cls(
             topic,
@@ -94,7 +95,7 @@ class Record:
             message.value(),
             as_headers(message.headers() or ()),
             message.timestamp()[1],
-            message.leader_epoch(),
+            -1 if epoch is None else epoch,
         )
 
 

@@ -182,12 +182,7 @@ class Source:
 def topic_partitions(positions: Mapping[Place, Position]) -> list[TopicPartition]:
     """Positions as the client wants them."""
     return [
-        TopicPartition(
-            topic,
-            partition,
-            position.offset,
-            leader_epoch=-1 if position.leader_epoch is None else position.leader_epoch,
-        )
+        TopicPartition(topic, partition, position.offset, leader_epoch=position.leader_epoch)
         for (topic, partition), position in sorted(positions.items())
     ]
 
