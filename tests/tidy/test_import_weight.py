@@ -19,6 +19,7 @@ HEAVY = {
     "email",
     "ssl",
     "urllib",
+    "re2",
 }
 
 

@@ -8,30 +8,31 @@ process: member order is by id, and no set is iterated unsorted.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
 Assignment = Mapping[bytes, tuple[int, ...]]
 """What one member owns or should own: topic id to partitions, ascending; no topic without partitions."""
+
+NOTHING: Final[Assignment] = {}
+"""Never changed, like every assignment."""
 
 GroupAssignment = Mapping[str, Assignment]
 """The target of every member of the spec by member id, those with nothing included."""
 
 
-@dataclass(frozen=True, slots=True)
-class MemberSpec:
+class MemberSpec(NamedTuple):
     """One member as an assignor sees it."""
 
     member_id: str
     subscribed: frozenset[bytes]
     """Ids of the topics it reads; ids that are not among the spec's topics are ignored."""
-    target: Assignment = field(default_factory=dict)
+    target: Assignment = NOTHING
     """Its target assignment so far: what stickiness is about. May name topics that are gone or no longer wanted."""
     instance_id: str | None = None
     rack: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TopicSpec:
+class TopicSpec(NamedTuple):
     """One topic as an assignor sees it."""
 
     topic_id: bytes
@@ -40,8 +41,7 @@ class TopicSpec:
     """By partition, the racks that hold a replica; empty when racks are not known or do not matter."""
 
 
-@dataclass(frozen=True, slots=True)
-class GroupSpec:
+class GroupSpec(NamedTuple):
     """The whole question: the members, and the topics that exist and somebody subscribes to."""
 
     members: tuple[MemberSpec, ...]
