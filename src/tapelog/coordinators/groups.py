@@ -12,12 +12,12 @@ from typing import Final, TypeVar
 
 from tapelog.base.ports import Entropy
 from tapelog.base.timers import Timers
-from tapelog.coordinators import admin
+from tapelog.coordinators import admin, entry
 from tapelog.coordinators.caller import Caller
-from tapelog.coordinators.classic.join import join
-from tapelog.coordinators.classic.leave import leave
-from tapelog.coordinators.classic.sync import heartbeat, sync
 from tapelog.coordinators.config import GroupConfig
+from tapelog.coordinators.consumer.config import ConsumerConfig, GroupOverrides
+from tapelog.coordinators.consumer.watch import TopicWatch
+from tapelog.coordinators.consumer_requests import ConsumerRequests
 from tapelog.coordinators.core import Runtime
 from tapelog.coordinators.gate import TransactionGate
 from tapelog.coordinators.gather import Gather
@@ -29,6 +29,10 @@ from tapelog.coordinators.outcome import CoordinatorLog, Outcome, Reply
 from tapelog.coordinators.topics import TopicLookup
 from tapelog.coordinators.txn_offset_requests import TxnOffsetRequests
 from tapelog.wire.errors import ErrorCode, KafkaError
+from tapelog.wire.messages.consumer_group_describe_request import ConsumerGroupDescribeRequest
+from tapelog.wire.messages.consumer_group_describe_response import ConsumerGroupDescribeResponse
+from tapelog.wire.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
+from tapelog.wire.messages.consumer_group_heartbeat_response import ConsumerGroupHeartbeatResponse
 from tapelog.wire.messages.delete_groups_request import DeleteGroupsRequest
 from tapelog.wire.messages.delete_groups_response import DeletableGroupResult, DeleteGroupsResponse
 from tapelog.wire.messages.describe_groups_request import DescribeGroupsRequest
@@ -74,14 +78,18 @@ class GroupCoordinator:
         entropy: Entropy,
         topics: TopicLookup,
         settings: Mapping[str, str] | None = None,
+        overrides: GroupOverrides | None = None,
     ) -> None:
         self.config = GroupConfig(settings)
+        self.consumer_config = ConsumerConfig(settings, overrides)
+        self._watch = TopicWatch(topics)
         self.runtime: Runtime[GroupMachine] = Runtime(
             coordinator_log,
             timers,
-            lambda context: GroupMachine(context, self.config, entropy),
+            lambda context: GroupMachine(context, self.config, self.consumer_config, entropy, self._watch),
             commit_timeout_ms=self.config.commit_timeout_ms,
         )
+        self._consumer = ConsumerRequests(self.runtime, self.consumer_config, self.partition_for)
         self._offsets = OffsetRequests(self.runtime, topics, self.partition_for)
         self._txn_offsets = TxnOffsetRequests(self.runtime, topics, self.partition_for)
         self.gate: TransactionGate | None = None
@@ -112,7 +120,7 @@ class GroupCoordinator:
         elif not self.config.session_timeout_ms_min <= timeout_ms <= self.config.session_timeout_ms_max:
             refuse(ErrorCode.INVALID_SESSION_TIMEOUT)
         else:
-            self._write(request.group_id, lambda m: join(m.classic, caller, request, reply), _ignore, refuse)
+            self._write(request.group_id, lambda m: entry.join(m, caller, request, reply), _ignore, refuse)
 
     def sync_group(self, caller: Caller, request: SyncGroupRequest, done: Callable[[SyncGroupResponse], None]) -> None:
         """SyncGroup. The answer comes when the leader's assignment is committed."""
@@ -128,7 +136,7 @@ class GroupCoordinator:
         elif caller.api_version >= PROTOCOL_IN_SYNC_FROM and unnamed:
             refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
         else:
-            self._write(request.group_id, lambda m: sync(m.classic, request, reply), _ignore, refuse)
+            self._write(request.group_id, lambda m: entry.sync(m, request, reply), _ignore, refuse)
 
     def heartbeat(self, caller: Caller, request: HeartbeatRequest, done: Callable[[HeartbeatResponse], None]) -> None:
         """Heartbeat."""
@@ -141,7 +149,7 @@ class GroupCoordinator:
         if not request.group_id:
             refuse(ErrorCode.INVALID_GROUP_ID)
         else:
-            self._write(request.group_id, lambda m: heartbeat(m.classic, request), done, refuse)
+            self._write(request.group_id, lambda m: entry.heartbeat(m, request), done, refuse)
 
     def leave_group(
         self, caller: Caller, request: LeaveGroupRequest, done: Callable[[LeaveGroupResponse], None]
@@ -171,7 +179,16 @@ class GroupCoordinator:
         if not request.group_id:
             refuse(ErrorCode.INVALID_GROUP_ID)
         else:
-            self._write(request.group_id, lambda m: leave(m.classic, request), give, refuse)
+            self._write(request.group_id, lambda m: entry.leave(m, request), give, refuse)
+
+    def consumer_group_heartbeat(
+        self,
+        caller: Caller,
+        request: ConsumerGroupHeartbeatRequest,
+        done: Callable[[ConsumerGroupHeartbeatResponse], None],
+    ) -> None:
+        """ConsumerGroupHeartbeat: join, live and leave by the newer protocol."""
+        self._consumer.heartbeat(caller, request, done)
 
     # -- offsets
 
@@ -221,6 +238,15 @@ class GroupCoordinator:
         except KafkaError as error:
             return DescribedGroup(group_id=group_id, error_code=error.code)
 
+    def consumer_group_describe(
+        self,
+        caller: Caller,
+        request: ConsumerGroupDescribeRequest,
+        done: Callable[[ConsumerGroupDescribeResponse], None],
+    ) -> None:
+        """ConsumerGroupDescribe, in the order asked."""
+        self._consumer.describe(request, GROUP_OPERATIONS, done)
+
     def list_groups(
         self, caller: Caller, request: ListGroupsRequest, done: Callable[[ListGroupsResponse], None]
     ) -> None:
@@ -229,7 +255,7 @@ class GroupCoordinator:
         listed: list[ListedGroup] = []
         try:
             for partition in self.runtime.partitions():
-                listed += self.runtime.read(partition, lambda m: admin.list_all(m.classic, states, types))
+                listed += self.runtime.read(partition, lambda m: admin.list_all(m, states, types))
         except KafkaError as error:
             done(ListGroupsResponse(error_code=error.code))
             return
@@ -257,8 +283,16 @@ class GroupCoordinator:
             gather.put(place, [DeletableGroupResult(group_id=g, error_code=code) for g in group_ids])
 
         self.runtime.write(
-            partition, lambda m: admin.delete(m.classic, group_ids), lambda part: gather.put(place, part), refuse
+            partition, lambda m: admin.delete(m, group_ids), lambda part: gather.put(place, part), refuse
         )
+
+    def on_topics_changed(self, names: Collection[str]) -> None:
+        """These topics were created, deleted or given more partitions; their groups see to it as they heartbeat."""
+        self._watch.changed(names)
+
+    def on_brokers_changed(self) -> None:
+        """Brokers came or went, and with them racks."""
+        self._watch.all_changed()
 
     def on_topics_deleted(self, names: Collection[str]) -> None:
         """These topics are gone, and with them every offset committed there."""

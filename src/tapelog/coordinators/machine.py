@@ -1,4 +1,4 @@
-"""The group coordinator's machine for one partition of `__consumer_offsets`: hard state, classic groups, and retention.
+"""The group coordinator's machine for one partition of `__consumer_offsets`: groups of both kinds, offsets, retention.
 
 The runtime drives it; the facade (`groups.GroupCoordinator`) calls the handlers with its parts.
 """
@@ -12,12 +12,19 @@ from tapelog.coordinators.classic.owner import ClassicOwner
 from tapelog.coordinators.classic.rebalance import activate
 from tapelog.coordinators.classic.registry import ClassicGroups
 from tapelog.coordinators.config import GroupConfig
+from tapelog.coordinators.consumer import sessions
+from tapelog.coordinators.consumer.config import ConsumerConfig
+from tapelog.coordinators.consumer.owner import ConsumerOwner
+from tapelog.coordinators.consumer.registry import ConsumerGroups
+from tapelog.coordinators.consumer.watch import TopicWatch
 from tapelog.coordinators.offsets.delete import expired
 from tapelog.coordinators.offsets.owner import OffsetDesk, OffsetOwner
 from tapelog.coordinators.outcome import CoordinatorRecord, Held, Outcome, ShardContext
 from tapelog.coordinators.records import decode_record, encode_record
 from tapelog.coordinators.state import GroupState
 from tapelog.wire.errors import ErrorCode
+from tapelog.wire.records.consumer_group_member_metadata_key import ConsumerGroupMemberMetadataKey
+from tapelog.wire.records.consumer_group_metadata_key import ConsumerGroupMetadataKey
 from tapelog.wire.records.group_metadata_key import GroupMetadataKey
 
 EXPIRY: Final = "expiry"
@@ -26,9 +33,17 @@ EXPIRY: Final = "expiry"
 class GroupMachine:
     """State and soft state of the groups of one shard."""
 
-    def __init__(self, context: ShardContext, config: GroupConfig, entropy: Entropy) -> None:
+    def __init__(
+        self,
+        context: ShardContext,
+        config: GroupConfig,
+        consumer_config: ConsumerConfig,
+        entropy: Entropy,
+        watch: TopicWatch,
+    ) -> None:
         self.state = GroupState()
         self.classic = ClassicGroups(self.state, config, context, entropy)
+        self.consumer = ConsumerGroups(self.state.consumer, config, consumer_config, context, entropy, watch)
         self.offsets = OffsetDesk(self.state.offsets, config, context.clock, self.owner_of)
         self._context = context
         self._config = config
@@ -42,10 +57,17 @@ class GroupMachine:
         return decode_record(key, value)
 
     def replay(self, offset: int, record: CoordinatorRecord, producer_id: int = -1) -> None:
-        """Apply one record. A group's tombstone also ends what is known of it beyond its record."""
+        """Apply one record. What is known of a group beyond its records ends with it, or when it changes its kind."""
         self.state.replay(offset, record, producer_id)
-        if record.value is None and isinstance(record.key, GroupMetadataKey):
-            self.classic.drop(record.key.group, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        key, gone = record.key, record.value is None
+        if isinstance(key, GroupMetadataKey):
+            if gone:
+                self.classic.drop(key.group, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        elif isinstance(key, ConsumerGroupMetadataKey | ConsumerGroupMemberMetadataKey):
+            if not gone:
+                self.classic.drop(key.group_id, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+            elif not self.state.consumer.exists(key.group_id):
+                self.consumer.forget(key.group_id)
 
     def end_transaction(self, offset: int, producer_id: int, commit: bool) -> None:
         """Apply the marker of a producer's transaction."""
@@ -60,10 +82,13 @@ class GroupMachine:
         self.state.revert(offset)
         self.classic.drop_undone(error)
         activate(self.classic)
+        self.consumer.reset()
+        sessions.activate(self.consumer)
 
     def on_loaded(self) -> None:
         """Expect heartbeats from the members there are, and expire offsets from time to time."""
         activate(self.classic)
+        sessions.activate(self.consumer)
         self._context.set_deadline(EXPIRY, self._config.expiry_interval_ms, self._expire)
 
     def on_unloaded(self) -> None:
@@ -73,6 +98,9 @@ class GroupMachine:
 
     def owner_of(self, group_id: str) -> OffsetOwner | None:
         """The group as the owner of offsets; None if there is none."""
+        consumer = self.consumer.find(group_id)
+        if consumer is not None:
+            return ConsumerOwner(consumer)
         group = self.classic.find(group_id)
         return None if group is None else ClassicOwner(self.classic, group)
 
@@ -87,6 +115,9 @@ class GroupMachine:
     def invariants(self) -> None:
         """What must hold between any two operations."""
         self.classic.invariants()
+        self.consumer.invariants()
+        for group in self.state.consumer.groups():
+            assert group.group_id not in self.state.metadata, f"{group.group_id} is of both kinds"
         self.state.offsets.pending.invariants()
 
     def _expire(self) -> Outcome[None]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from tapelog.coordinators.consumer.store import KEYS as CONSUMER_KEYS
+from tapelog.coordinators.consumer.store import VALUES as CONSUMER_VALUES
 from tapelog.coordinators.outcome import CoordinatorRecord
 from tapelog.wire.message import Message
 from tapelog.wire.primitives import Reader, WireError, Writer
@@ -21,6 +23,13 @@ GROUP_METADATA_VERSION: Final = 3
 OFFSET_COMMIT_VERSION: Final = 4
 OFFSET_COMMIT_EXPIRING_VERSION: Final = 1
 """The only version that can say when one offset expires; written for clients that ask for a retention time."""
+
+_KINDS: Final[dict[int, tuple[type[Message], type[Message]]]] = {
+    OffsetCommitKey.API_KEY: (OffsetCommitKey, OffsetCommitValue),
+    GroupMetadataKey.API_KEY: (GroupMetadataKey, GroupMetadataValue),
+    **{key.API_KEY: (key, value) for key, value in zip(CONSUMER_KEYS, CONSUMER_VALUES, strict=True)},
+}
+"""Key and value classes by the number a key starts with."""
 
 
 def encode_record(record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
@@ -40,12 +49,8 @@ def encode_record(record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
 def decode_record(key: bytes, value: bytes | None) -> CoordinatorRecord | None:
     """A record from the log; None for kinds that this version does not know. WireError if it is damaged."""
     r = Reader(key, 0, len(key))
-    kind = r.i16()
-    if kind == OffsetCommitKey.API_KEY:
-        return _with_value(OffsetCommitKey.decode(r, 0), OffsetCommitValue, value)
-    if kind == GroupMetadataKey.API_KEY:
-        return _with_value(GroupMetadataKey.decode(r, 0), GroupMetadataValue, value)
-    return None
+    classes = _KINDS.get(r.i16())
+    return None if classes is None else _with_value(classes[0].decode(r, 0), classes[1], value)
 
 
 def _with_value(key: Message, value_class: type[Message], value: bytes | None) -> CoordinatorRecord:

@@ -1,11 +1,13 @@
 """The hard state of one shard of groups: what the log says, and nothing else.
 
-`replay` is its only mutator. Group metadata is kept as the record's own value, which nobody changes; offsets are in
-their own store. Uncommitted changes can be taken back through the shared journal.
+`replay` is its only mutator. A classic group's metadata is kept as the record's own value, which nobody changes;
+offsets and the groups of the newer protocol are in their own stores. Uncommitted changes can be taken back through
+the shared journal.
 """
 
 from __future__ import annotations
 
+from tapelog.coordinators.consumer.store import ConsumerStore, LiveKey
 from tapelog.coordinators.offsets.store import OffsetStore
 from tapelog.coordinators.outcome import CoordinatorRecord, Held
 from tapelog.coordinators.records import group_metadata, offset_commit
@@ -18,11 +20,12 @@ from tapelog.wire.records.offset_commit_value import OffsetCommitValue
 
 
 class GroupState:
-    """Group metadata by group id, and committed offsets."""
+    """Classic groups' metadata by group id, consumer groups, and committed offsets."""
 
     def __init__(self) -> None:
         self.journal = Journal()
         self.metadata: Timeline[str, GroupMetadataValue] = Timeline(self.journal)
+        self.consumer = ConsumerStore(self.journal)
         self.offsets = OffsetStore(self.journal)
 
     def replay(self, offset: int, record: CoordinatorRecord, producer_id: int = NO_PRODUCER_ID) -> None:
@@ -37,7 +40,7 @@ class GroupState:
             else:
                 assert isinstance(value, GroupMetadataValue)
                 self.metadata.put(offset, key.group, value)
-        else:
+        elif not self.consumer.replay(offset, record):
             raise AssertionError(f"nobody replays {key!r}")
 
     def end_transaction(self, offset: int, producer_id: int, commit: bool) -> None:
@@ -47,26 +50,30 @@ class GroupState:
     def commit(self, offset: int) -> None:
         """Records below offset are committed."""
         self.journal.commit(offset)
+        self.consumer.tidy()
         self.offsets.tidy()
 
     def revert(self, offset: int) -> None:
         """Records at or after offset never happened."""
         self.journal.revert(offset)
+        self.consumer.reverted()
         self.offsets.tidy()
 
     def exists(self, group_id: str) -> bool:
-        """The group has metadata or offsets."""
-        return group_id in self.metadata or self.offsets.has_group(group_id)
+        """The group has metadata or offsets, or is of the newer protocol."""
+        return group_id in self.metadata or self.consumer.exists(group_id) or self.offsets.has_group(group_id)
 
     def group_ids(self) -> list[str]:
         """Every group there is, in order."""
         ids = dict.fromkeys([group_id for group_id, _ in self.metadata.items()])
+        ids.update(dict.fromkeys(group.group_id for group in self.consumer.groups()))
         ids.update(dict.fromkeys(self.offsets.group_ids()))
         return sorted(ids)
 
     def live_keys(self) -> list[object]:
         """A name for every live record."""
         keys: list[object] = [group_id for group_id, _ in self.metadata.items()]
+        keys += self.consumer.live_keys()
         for group_id in self.offsets.group_ids():
             keys.extend((group_id, where) for where in self.offsets.places_of(group_id))
         return keys
@@ -76,6 +83,8 @@ class GroupState:
         if isinstance(key, str):
             metadata = self.metadata.get(key)
             return None if metadata is None else group_metadata(key, metadata)
+        if isinstance(key, LiveKey):
+            return self.consumer.live_record(key)
         assert isinstance(key, tuple)
         group_id, where = key
         stored = self.offsets.get(group_id, where, committed_only=False)
@@ -86,4 +95,4 @@ class GroupState:
 
     def snapshot(self) -> object:
         """A comparable picture of everything: two machines with equal pictures are equal."""
-        return dict(self.metadata.items()), self.offsets.snapshot()
+        return dict(self.metadata.items()), self.consumer.snapshot(), self.offsets.snapshot()

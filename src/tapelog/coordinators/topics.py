@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Protocol
 
 
@@ -18,4 +19,16 @@ class TopicLookup(Protocol):
 
     def partition_count(self, name: str) -> int:
         """How many partitions it has; 0 if there is no such topic."""
+        ...
+
+    def names(self) -> Collection[str]:
+        """Every topic there is, internal ones included."""
+        ...
+
+    def racks(self, name: str, partition: int) -> frozenset[str]:
+        """The racks of the brokers that hold a replica of that partition; empty where brokers have none."""
+        ...
+
+    def version(self) -> int:
+        """Grows whenever any of this changes."""
         ...

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
+from tapelog.base.kafka_configs import GROUP_SYNONYMS
+from tapelog.metadata.image import RESOURCE_BROKER, RESOURCE_GROUP
 from tapelog.replication.partition import ORIGIN_COORDINATOR, Partition
 from tapelog.server.node_api import NodeApi
 from tapelog.wire.errors import ErrorCode, KafkaError
@@ -79,3 +83,34 @@ class ImageTopics:
         """How many partitions it has."""
         topic = self.node.image.topics.get(name)
         return len(topic.partitions) if topic is not None else 0
+
+    def names(self) -> Collection[str]:
+        """Every topic."""
+        return self.node.image.topics.keys()
+
+    def racks(self, name: str, partition: int) -> frozenset[str]:
+        """The racks of the brokers that hold a replica of the partition."""
+        image = self.node.image
+        found = image.partition(name, partition)
+        brokers = [image.brokers.get(replica) for replica in found.replicas] if found is not None else []
+        return frozenset(broker.rack for broker in brokers if broker is not None and broker.rack is not None)
+
+    def version(self) -> int:
+        """How far the metadata log has been applied."""
+        return self.node.image.offset
+
+
+class ImageOverrides:
+    """Implements `coordinators.consumer.config.GroupOverrides` on the published image."""
+
+    def __init__(self, node: NodeApi) -> None:
+        self.node = node
+
+    def value(self, group_id: str, name: str) -> str | None:
+        """What was set for the group; else for this broker or for all of them, while they ran."""
+        image = self.node.image
+        text = image.config(RESOURCE_GROUP, group_id).get(name)
+        for broker in (str(self.node.node_id), ""):
+            if text is None:
+                text = image.config(RESOURCE_BROKER, broker).get(GROUP_SYNONYMS[name])
+        return text

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tapelog.coordinators.core import Runtime
 from tapelog.coordinators.groups import GroupCoordinator
 from tapelog.coordinators.transactions.coordinator import TransactionCoordinator
-from tapelog.node.coordinator_log import ImageTopics, InternalTopicLog
+from tapelog.node.coordinator_log import ImageOverrides, ImageTopics, InternalTopicLog
 from tapelog.replication.partition import Partition
 from tapelog.wire.errors import ErrorCode
 
@@ -31,7 +31,9 @@ class Coordinators:
         self.node = node
         topics = ImageTopics(node)
         static = node.settings.static
-        self.groups = GroupCoordinator(InternalTopicLog(node, OFFSETS_TOPIC), node.timers, node.entropy, topics, static)
+        offsets_log = InternalTopicLog(node, OFFSETS_TOPIC)
+        overrides = ImageOverrides(node)
+        self.groups = GroupCoordinator(offsets_log, node.timers, node.entropy, topics, static, overrides)
         self.transactions = TransactionCoordinator(
             InternalTopicLog(node, STATE_TOPIC),
             node.timers,

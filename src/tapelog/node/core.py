@@ -147,6 +147,10 @@ class NodeCore(NodeApi):
             names = [topic.name for topic in delta.deleted_topics]
             self.coordinators.resign([name for name in names if name not in self.topics])
             self.groups.on_topics_deleted(names)
+        if delta.changed_topics or delta.deleted_topics:
+            self.groups.on_topics_changed([topic.name for topic in (*delta.deleted_topics, *delta.changed_topics)])
+        if delta.changed_brokers:
+            self.groups.on_brokers_changed()
 
     def storage_broke(self, error: DiskError) -> None:
         """A disk failed in a way that leaves its contents in doubt: nothing more is acknowledged from it."""

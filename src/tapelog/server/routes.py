@@ -124,6 +124,8 @@ _TABLE: Final = (
     Route(61, "DescribeProducers", (0, 0), 0, "describe_producers"),
     Route(65, "DescribeTransactions", (0, 0), 0, "transactions:describe_transactions"),
     Route(66, "ListTransactions", (0, 2), 0, "transactions:list_transactions"),
+    Route(68, "ConsumerGroupHeartbeat", (0, 1), 0, "groups:consumer_group_heartbeat"),
+    Route(69, "ConsumerGroupDescribe", (0, 1), 0, "groups:consumer_group_describe"),
     Route(74, "ListConfigResources", (0, 1), 0, "configs:list_config_resources"),
     Route(75, "DescribeTopicPartitions", (0, 0), 0, "described:describe_topic_partitions"),
 )

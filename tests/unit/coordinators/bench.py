@@ -95,11 +95,29 @@ class BenchLog:
 
 
 class BenchTopics:
-    """A few topics, by name."""
+    """A few topics, by name. An id is the name and how many topics by that name there were before."""
 
     def __init__(self, topics: dict[str, int]) -> None:
-        self.counts = dict(topics)
-        self.ids = {name: name.encode().ljust(16, b"\0") for name in topics}
+        self.counts: dict[str, int] = {}
+        self.ids: dict[str, bytes] = {}
+        self.rack_names: dict[str, list[frozenset[str]]] = {}
+        self.changes = 0
+        self._lives: dict[str, int] = {}
+        for name, count in topics.items():
+            self.create(name, count)
+
+    def create(self, name: str, count: int) -> None:
+        """A topic, or more partitions for one that is there."""
+        self.changes += 1
+        self.counts[name] = count
+        if name not in self.ids:
+            life = self._lives[name] = self._lives.get(name, -1) + 1
+            self.ids[name] = name.encode().ljust(15, b"\0")[:15] + bytes([life])
+
+    def delete(self, name: str) -> None:
+        """It is gone."""
+        self.changes += 1
+        del self.counts[name], self.ids[name]
 
     def id_of(self, name: str) -> bytes | None:
         return self.ids.get(name)
@@ -109,6 +127,16 @@ class BenchTopics:
 
     def partition_count(self, name: str) -> int:
         return self.counts.get(name, 0)
+
+    def names(self) -> list[str]:
+        return list(self.counts)
+
+    def racks(self, name: str, partition: int) -> frozenset[str]:
+        racks = self.rack_names.get(name, [])
+        return racks[partition] if partition < len(racks) else frozenset()
+
+    def version(self) -> int:
+        return self.changes
 
 
 class BenchGate:
@@ -154,19 +182,25 @@ class Bench:
         seed: int = 0,
         log: BenchLog | None = None,
         load: bool = True,
+        topics: BenchTopics | None = None,
     ) -> None:
+        self.overrides: dict[tuple[str, str], str] = {}
         self.clock = BenchClock()
         self.timers = Timers(self.clock)
         self.log = log or BenchLog()
-        self.topics = BenchTopics({"orders": 4, "events": 2})
+        self.topics = topics or BenchTopics({"orders": 4, "events": 2})
         names = {"offsets.topic.num.partitions": "1", "group.initial.rebalance.delay.ms": "0"} | (settings or {})
-        self.coordinator = GroupCoordinator(self.log, self.timers, BenchEntropy(seed), self.topics, names)
+        self.coordinator = GroupCoordinator(self.log, self.timers, BenchEntropy(seed), self.topics, names, self)
         self.gate = BenchGate()
         self.coordinator.gate = self.gate
         if load:
             for partition in range(self.coordinator.config.partitions):
                 self.coordinator.runtime.on_elected(partition, 1)
             self.settle()
+
+    def value(self, group_id: str, name: str) -> str | None:
+        """What was set for a group."""
+        return self.overrides.get((group_id, name))
 
     def settle(self) -> None:
         """End of a wake-up, and of those that follow from it at the same instant."""

@@ -18,10 +18,10 @@ from tapelog.coordinators.records import (
     offset_tombstone,
 )
 from tapelog.wire.primitives import WireError
-from tapelog.wire.records.consumer_group_metadata_key import ConsumerGroupMetadataKey
-from tapelog.wire.records.consumer_group_metadata_value import ConsumerGroupMetadataValue
 from tapelog.wire.records.group_metadata_value import GroupMetadataValue, MemberMetadata
 from tapelog.wire.records.offset_commit_value import OffsetCommitValue
+from tapelog.wire.records.share_group_metadata_key import ShareGroupMetadataKey
+from tapelog.wire.records.share_group_metadata_value import ShareGroupMetadataValue
 from tests.unit.coordinators.story import Story
 
 LIB = Path(os.environ.get("TAPELOG_KAFKA_LIB") or Path(__file__).resolve().parents[3] / ".tools" / "kafka" / "lib")
@@ -88,7 +88,7 @@ def test_records_come_back_as_they_were_written() -> None:
 
 
 def test_kinds_that_are_not_ours_are_skipped_and_damage_is_not() -> None:
-    foreign = CoordinatorRecord(ConsumerGroupMetadataKey(group_id="g"), ConsumerGroupMetadataValue(epoch=1), 0)
+    foreign = CoordinatorRecord(ShareGroupMetadataKey(group_id="g"), ShareGroupMetadataValue(epoch=1), 0)
     assert decode_record(*encode_record(foreign)) is None
     with pytest.raises(WireError):
         decode_record(GROUP_KEY, b"\x00\x63")

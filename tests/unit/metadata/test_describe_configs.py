@@ -126,8 +126,9 @@ def test_what_is_not_enforced_says_so() -> None:
 
 def test_the_list_of_enforced_names_has_only_names_that_exist() -> None:
     from tapelog.base.config import TOPIC_ROWS
+    from tapelog.metadata.config_rules import GROUP_ROWS
 
-    assert set(BROKER_ROWS) | set(TOPIC_ROWS) >= ENFORCED
+    assert set(BROKER_ROWS) | set(TOPIC_ROWS) | set(GROUP_ROWS) >= ENFORCED
 
 
 def test_groups_show_their_overrides_over_the_brokers_defaults() -> None:

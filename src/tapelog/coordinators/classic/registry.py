@@ -40,14 +40,22 @@ class ClassicGroups:
         self.active: dict[str, ClassicGroup] = {}
 
     def find(self, group_id: str) -> ClassicGroup | None:
-        """The group, or None if there is none."""
+        """The group, or None if there is none (or one of the newer protocol)."""
         group = self.active.get(group_id)
         if group is not None:
             return group
+        if self.state.consumer.exists(group_id):
+            return None
         image = self.state.metadata.get(group_id)
         if image is not None:
             return group_from_image(group_id, image)
         return ClassicGroup(group_id, EMPTY, -1) if self.state.offsets.has_group(group_id) else None
+
+    def exists(self, group_id: str) -> bool:
+        """The log knows of a classic group by that name, or of offsets without a group."""
+        if group_id in self.state.metadata:
+            return True
+        return self.state.offsets.has_group(group_id) and not self.state.consumer.exists(group_id)
 
     def keep(self, group: ClassicGroup) -> None:
         """The group has or expects members: remember it beyond its record."""
@@ -91,14 +99,14 @@ class ClassicGroups:
 
     def drop_undone(self, error: ErrorCode) -> None:
         """After an undo: drop the groups whose creation was taken back."""
-        for group_id in [group_id for group_id in self.active if not self.state.exists(group_id)]:
+        for group_id in [group_id for group_id in self.active if not self.exists(group_id)]:
             self.drop(group_id, error)
 
     def invariants(self) -> None:
         """What must hold between any two operations."""
         assert all(group_id in self.active for group_id, image in self.state.metadata.items() if image.members)
         for group_id, group in self.active.items():
-            assert self.state.exists(group_id), f"group {group_id} is active without a record"
+            assert self.exists(group_id), f"group {group_id} is active without a record"
             group.invariants()
             image = self.state.metadata.get(group_id)
             assert image is None or image.generation <= group.generation, "generations only grow"

@@ -8,6 +8,8 @@ from __future__ import annotations
 from tapelog.coordinators.caller import Caller
 from tapelog.server.call import Call
 from tapelog.server.node_api import NodeApi
+from tapelog.wire.messages.consumer_group_describe_request import ConsumerGroupDescribeRequest
+from tapelog.wire.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 from tapelog.wire.messages.delete_groups_request import DeleteGroupsRequest
 from tapelog.wire.messages.describe_groups_request import DescribeGroupsRequest
 from tapelog.wire.messages.heartbeat_request import HeartbeatRequest
@@ -74,6 +76,16 @@ def list_groups(node: NodeApi, call: Call, request: ListGroupsRequest) -> None:
 def delete_groups(node: NodeApi, call: Call, request: DeleteGroupsRequest) -> None:
     """Remove empty groups with their offsets."""
     node.groups.delete_groups(_caller(call), request, call.reply)
+
+
+def consumer_group_heartbeat(node: NodeApi, call: Call, request: ConsumerGroupHeartbeatRequest) -> None:
+    """A member of the newer protocol joins, lives or leaves."""
+    node.groups.consumer_group_heartbeat(_caller(call), request, call.reply)
+
+
+def consumer_group_describe(node: NodeApi, call: Call, request: ConsumerGroupDescribeRequest) -> None:
+    """State and members of groups of the newer protocol."""
+    node.groups.consumer_group_describe(_caller(call), request, call.reply)
 
 
 def _caller(call: Call) -> Caller:

@@ -1,0 +1,102 @@
+"""The consumer groups of a shard with what their handlers need: configuration, topics, deadlines.
+
+Beside the hard state (`store.ConsumerStore`) there is little: who must be heard of by when, how much of the topics'
+news each group has seen, and which groups' regular expressions are being resolved. All of it can be lost.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tapelog.base.ids import new_id, to_text
+from tapelog.base.ports import Entropy
+from tapelog.coordinators.config import GroupConfig
+from tapelog.coordinators.consumer.config import ConsumerConfig
+from tapelog.coordinators.consumer.group import ConsumerGroup
+from tapelog.coordinators.consumer.member import UNREVOKED_PARTITIONS
+from tapelog.coordinators.consumer.store import ConsumerStore
+from tapelog.coordinators.consumer.watch import TopicWatch
+from tapelog.coordinators.outcome import ShardContext
+
+GROUP_TYPE: Final = "consumer"
+
+
+class ConsumerGroups:
+    """The consumer groups of one shard."""
+
+    def __init__(
+        self,
+        store: ConsumerStore,
+        config: GroupConfig,
+        consumer_config: ConsumerConfig,
+        context: ShardContext,
+        entropy: Entropy,
+        watch: TopicWatch,
+    ) -> None:
+        self.store = store
+        self.group_config = config
+        self.config = consumer_config
+        self.context = context
+        self.entropy = entropy
+        self.watch = watch
+        self.seen: dict[str, int] = {}
+        """By group, how many of the topics' changes its metadata hash takes into account."""
+        self.resolving: dict[str, None] = {}
+        """Groups whose regular expressions are being resolved."""
+
+    def find(self, group_id: str) -> ConsumerGroup | None:
+        """The group, or None if there is none (or one of another kind)."""
+        return self.store.get(group_id)
+
+    def wall_ms(self) -> int:
+        """Now, as written in records."""
+        return self.context.clock.wall_ms()
+
+    def new_member_id(self) -> str:
+        """An id nobody has had."""
+        return to_text(new_id(self.entropy))
+
+    def has_news(self, group: ConsumerGroup) -> bool:
+        """A topic of the group may have changed since its metadata hash was computed."""
+        seen = self.seen.get(group.group_id)
+        if seen == self.watch.count:
+            return False
+        news = None if seen is None else self.watch.news_since(seen)
+        if news is None or any(group.is_subscribed_to(name) for name in news):
+            return True
+        self.saw_news(group.group_id)
+        return False
+
+    def saw_news(self, group_id: str) -> None:
+        """The group's metadata hash takes every change so far into account, once it is written."""
+        self.seen[group_id] = self.watch.count
+
+    def forget(self, group_id: str) -> None:
+        """The group is gone."""
+        self.seen.pop(group_id, None)
+        self.resolving.pop(group_id, None)
+
+    def reset(self) -> None:
+        """After an undo: what was taken for written may not be."""
+        self.seen.clear()
+        self.resolving.clear()
+
+    def invariants(self) -> None:
+        """What must hold between any two operations."""
+        deadlines = self.context.deadlines
+        for group in self.store.groups():
+            group.invariants()
+            for member_id, member in group.metadata.items():
+                assert session_deadline(group.group_id, member_id) in deadlines, f"nobody waits for {member_id}"
+                revoking = group.current_of(member_id).state == UNREVOKED_PARTITIONS and member.classic is None
+                assert not revoking or rebalance_deadline(group.group_id, member_id) in deadlines
+
+
+def session_deadline(group_id: str, member_id: str) -> str:
+    """The deadline by which the member must be heard of."""
+    return f"member/{group_id}/{member_id}"
+
+
+def rebalance_deadline(group_id: str, member_id: str) -> str:
+    """The deadline by which the member must have given back what it was asked for."""
+    return f"revoke/{group_id}/{member_id}"
