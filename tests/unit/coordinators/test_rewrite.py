@@ -88,3 +88,48 @@ def test_a_rewriting_whose_append_fails_is_tried_again() -> None:
     story.output()
     story.run("fetch g")
     assert story.output() == "fetch g: orders/0=2000 orders/1=57 orders/2=58 orders/3=59"
+
+
+def test_what_a_transaction_has_yet_to_decide_stays_in_the_log() -> None:
+    story = Story()
+    story.run("commit admin orders/0=1 events/0=2")
+    story.run("txn-commit 7 orders/0=3 orders/1=4")
+    limited(story.bench, 1_000)
+    for offset in range(100):
+        story.run(f"commit admin orders/3={offset}")
+    log = story.bench.log
+    assert log.start_offset(0) == 0, "the committed offset of a partition with a pending one is not written again"
+    again = Bench(log=log)
+    assert again.machine.state.snapshot() == story.bench.machine.state.snapshot()
+    story.run("end-txn 7 commit")
+    for offset in range(100, 200):
+        story.run(f"commit admin orders/3={offset}")
+    assert log.start_offset(0) > 100, "a decided transaction holds nothing back"
+    story.output()
+    story.run("fetch g stable")
+    assert story.output() == "fetch g: events/0=2 orders/0=3 orders/1=4 orders/3=199"
+    again = Bench(log=log)
+    assert again.machine.state.snapshot() == story.bench.machine.state.snapshot()
+
+
+def test_the_log_is_let_go_up_to_what_a_transaction_needs() -> None:
+    story = Story()
+    for offset in range(60):
+        story.run(f"commit admin orders/{offset % 4}={offset}")
+    story.run("txn-commit 7 events/0=3")
+    limited(story.bench, 1_000)
+    for offset in range(100):
+        story.run(f"commit admin orders/3={offset}")
+    assert story.bench.log.start_offset(0) == 60
+    again = Bench(log=story.bench.log)
+    assert again.machine.state.snapshot() == story.bench.machine.state.snapshot()
+
+
+def test_a_busy_partition_of_transactions_does_not_stop_the_compaction() -> None:
+    story = Story()
+    limited(story.bench, 4_000)
+    for offset in range(400):
+        story.run(f"txn-commit {offset % 2} orders/0={offset}")
+        story.run(f"end-txn {(offset + 1) % 2} commit")
+        assert log_bytes(story.bench.log) < 10_000
+    assert story.bench.machine.state.offsets.pending.has("g", ("orders", 0))
