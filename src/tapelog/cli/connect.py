@@ -7,9 +7,10 @@ not there is reported at once and not after a client's timeout; and it turns Kaf
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
@@ -83,6 +84,19 @@ class Connection:
             except ValueError as error:
                 raise CliError(str(error), "-X security.protocol=SSL", EXIT_USAGE) from None
             self._properties[name] = value
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The librdkafka properties that every client of this connection gets."""
+        return dict(self._properties)
+
+    @contextmanager
+    def explaining(self, *, topic: str = "", group: str = "") -> Iterator[None]:
+        """Kafka's exceptions inside become messages for the user."""
+        try:
+            yield
+        except KafkaException as error:
+            raise self.explained(error, topic=topic, group=group) from None
 
     def _remember(self, error: KafkaError) -> None:
         self.trouble = error.str()

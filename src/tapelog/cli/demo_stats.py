@@ -7,9 +7,8 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from tapelog.cli.connect import Connection
-from tapelog.cli.group import state_name
-from tapelog.cli.lag import PartitionLag as Lag
-from tapelog.cli.lag import Place, StampReader, committed, totals, with_age
+from tapelog.cli.group_info import state_name
+from tapelog.toolkit.lag import LagReader
 
 HISTORY = 60
 TOPICS_MAX = 8
@@ -62,7 +61,7 @@ class Observer:
 
     def __init__(self, connection: Connection, pid: int | None) -> None:
         self._connection = connection
-        self._stamps = StampReader(connection)
+        self._lags = LagReader(connection.config, admin=connection.admin, timeout_s=connection.timeout_s)
         self._pid = pid
         self._begun = time.monotonic()
         self._seen = _Seen()
@@ -90,29 +89,24 @@ class Observer:
         )
         commits: dict[str, int] = {}
         views = []
+        with self._connection.explaining():
+            lags = self._lags.measure(entry.group_id for entry in groups)
         for entry in groups:
-            offsets = committed(self._connection, entry.group_id)
-            commits[entry.group_id] = sum(offsets.values())
-            lags = self._with_ages(
-                [Lag(*place, offset, *bounds[place]) for place, offset in offsets.items() if place in bounds]
-            )
-            records, age_ms = totals(lags)
+            found = lags[entry.group_id]
+            commits[entry.group_id] = sum(part.committed or 0 for part in found.partitions)
             history = self._histories.setdefault(entry.group_id, deque(maxlen=HISTORY))
-            history.append(records)
+            history.append(found.records)
             rate = _rate(commits[entry.group_id], self._seen.commits.get(entry.group_id), seconds)
-            views.append(GroupView(entry.group_id, state_name(entry.state), rate, records, age_ms, tuple(history)))
+            age_ms = None if found.seconds is None else round(found.seconds * 1000)
+            views.append(
+                GroupView(entry.group_id, state_name(entry.state), rate, found.records, age_ms, tuple(history))
+            )
         self._seen = _Seen(now, ends, commits)
         return Snapshot(now - self._begun, topics, tuple(views), _memory(self._pid))
 
-    def _with_ages(self, lags: list[Lag]) -> list[Lag]:
-        behind: dict[Place, int] = {(lag.topic, lag.partition): lag.next_offset for lag in lags if lag.records}
-        stamps = self._stamps.read(behind) if behind else {}
-        now_ms = round(time.time() * 1000)
-        return [with_age(lag, stamps.get((lag.topic, lag.partition)), now_ms) for lag in lags]
-
     def close(self) -> None:
         """Give the connections back."""
-        self._stamps.close()
+        self._lags.close()
 
 
 def _rate(now: int, before: int | None, seconds: float) -> float:

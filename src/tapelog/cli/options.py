@@ -45,6 +45,10 @@ Group = Annotated[str, typer.Argument(metavar="GROUP", help="The group's id.", a
 Groups = Annotated[
     list[str], typer.Argument(metavar="GROUP…", help="One or more groups.", autocompletion=complete_group)
 ]
+MaybeGroups = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[GROUP…]", help="Groups; all of them if none is named.", autocompletion=complete_group),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option(

@@ -21,6 +21,8 @@ EXIT_FAILED = 1  # the cluster refused, or part of the work failed
 EXIT_USAGE = 2  # the command line makes no sense
 EXIT_UNREACHABLE = 3  # no broker answered
 EXIT_NOT_FOUND = 4  # no such topic, group, partition or file
+EXIT_WARN = 5  # a check found something to keep an eye on
+EXIT_ERR = 6  # a check found something that is wrong
 
 WIDTH_WITHOUT_TERMINAL = 2000  # rows stay on one line for grep
 

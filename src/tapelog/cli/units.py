@@ -8,10 +8,20 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
-SECOND_MS = 1000
-MINUTE_MS = 60 * SECOND_MS
-HOUR_MS = 60 * MINUTE_MS
-DAY_MS = 24 * HOUR_MS
+from tapelog.base.durations import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, format_duration
+
+__all__ = [
+    "config_value",
+    "format_count",
+    "format_duration",
+    "format_moment",
+    "format_size",
+    "parse_count",
+    "parse_duration_ms",
+    "parse_moment_ms",
+    "parse_pair",
+    "parse_size",
+]
 
 _DURATION_MS = {
     "ms": 1,
@@ -117,21 +127,6 @@ def format_size(size: float) -> str:
         if size < 1024:
             return f"{size:.1f} {unit}"
     return f"{size / 1024:.1f} PiB"
-
-
-def format_duration(duration_ms: float) -> str:
-    """A duration for people, two units at most: `0.4 s`, `12.5 s`, `3 min 20 s`, `2 d 4 h`."""
-    if duration_ms < MINUTE_MS:
-        return f"{duration_ms / 1000:.1f} s"
-    for big, small, big_name, small_name in (
-        (MINUTE_MS, SECOND_MS, "min", "s"),
-        (HOUR_MS, MINUTE_MS, "h", "min"),
-        (DAY_MS, HOUR_MS, "d", "h"),
-    ):
-        if duration_ms < big * (60 if big < HOUR_MS else 24) or big == DAY_MS:
-            whole, rest = divmod(round(duration_ms), big)
-            return f"{whole} {big_name} {rest // small} {small_name}" if rest // small else f"{whole} {big_name}"
-    raise AssertionError("days are unbounded")
 
 
 def format_count(count: float) -> str:

@@ -54,11 +54,12 @@ def _membership(described: Any) -> Membership:
         for part in member.assignment.topic_partitions
     }
     kind = getattr(described, "type", None)
+    newer = kind is not None and kind.name == "CONSUMER"  # some of its states have no name in librdkafka
     return Membership(
-        "classic" if kind is None or kind.name == "UNKNOWN" else kind.name.lower(),
+        "consumer" if newer else "classic",
         described.state.name.lower().replace("_", " "),
         len(described.members),
         bool(described.is_simple_consumer_group),
         owners,
-        known=described.state.name not in ("DEAD", "UNKNOWN"),
+        known=described.state.name != "DEAD" and (newer or described.state.name != "UNKNOWN"),
     )

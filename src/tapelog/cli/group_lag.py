@@ -1,0 +1,179 @@
+"""`tape group lag`: how far groups are behind, in records and seconds, once or again and again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+from rich.console import Group as Rows
+from rich.console import RenderableType
+from rich.text import Text
+
+from tapelog.cli.connect import Connection
+from tapelog.cli.group_info import list_all
+from tapelog.cli.options import DEFAULT_BOOTSTRAP, Bootstrap, Json, MaybeGroups, Properties, Timeout
+from tapelog.cli.output import EXIT_USAGE, CliError, console, emit, print_json, table
+from tapelog.cli.units import format_count, format_duration, parse_duration_ms
+from tapelog.toolkit.lag import GroupLag, Isolation, LagReader, PartitionLag
+
+EVERY_MS_MIN = 100
+UNCOMMITTED = Annotated[
+    bool, typer.Option("--uncommitted", help="The group reads open and aborted transactions too (read_uncommitted).")
+]
+
+
+def isolation_of(uncommitted: bool) -> Isolation:
+    """How the group reads."""
+    return "read_uncommitted" if uncommitted else "read_committed"
+
+
+def lag(
+    groups: MaybeGroups = None,
+    partitions: Annotated[
+        bool, typer.Option("--partitions", "-p", help="A row per partition; so it is anyway when groups are named.")
+    ] = False,
+    watch: Annotated[bool, typer.Option("--watch", "-w", help="Look again and again until Ctrl-C.")] = False,
+    every: Annotated[str, typer.Option("--every", metavar="DURATION", help="How often to look.")] = "2s",
+    times: Annotated[int | None, typer.Option("-n", metavar="N", min=1, help="Stop after N looks.")] = None,
+    uncommitted: UNCOMMITTED = False,
+    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+    properties: Properties = None,
+    timeout: Timeout = 10.0,
+    json: Json = False,
+) -> None:
+    """Show how far groups are behind: in records, and in time.
+
+    Lag in time is the age of the oldest record that the group has not consumed, read from the log.
+
+    Example: tape group lag billing --watch
+    """
+    every_s = every_seconds(every)
+    connection = Connection(bootstrap, properties, timeout)
+    isolation = isolation_of(uncommitted)
+    with LagReader(connection.config, isolation=isolation, admin=connection.admin, timeout_s=timeout) as reader:
+
+        def look() -> tuple[Any, RenderableType]:
+            names = list(groups or (one.group for one in list_all(connection) if one.kind != "share"))
+            with connection.explaining(group=", ".join(names)):
+                found = reader.measure(names)
+            return [document(one) for one in found.values()], shown(list(found.values()), partitions or bool(groups))
+
+        if watch or times:
+            repeat(look, every_s, times, as_json=json)
+        else:
+            result, view = look()
+            emit(json, result, lambda: [view])
+
+
+def every_seconds(text: str) -> float:
+    """The pause between looks."""
+    try:
+        return max(EVERY_MS_MIN, parse_duration_ms(text)) / 1000
+    except ValueError as error:
+        raise CliError(str(error), "--every 2s", EXIT_USAGE) from None
+
+
+def repeat(look: Callable[[], tuple[Any, RenderableType]], every_s: float, times: int | None, *, as_json: bool) -> None:
+    """Show again and again: in place on a terminal, one after the other elsewhere, one line each as JSON."""
+    from rich.live import Live
+
+    live = None if as_json or not console().is_terminal else Live(console=console(), auto_refresh=False)
+    if live is not None:
+        live.start()
+    try:
+        done = 0
+        while times is None or done < times:
+            begun = time.monotonic()
+            result, view = look()
+            if as_json:
+                print_json(result, one_line=True)
+            elif live is not None:
+                live.update(view, refresh=True)
+            else:
+                console().print(view)
+            done += 1
+            if times is None or done < times:
+                time.sleep(max(0.0, every_s - (time.monotonic() - begun)))
+    finally:
+        if live is not None:
+            live.stop()
+
+
+def seconds_text(seconds: float | None) -> str | None:
+    """For a table."""
+    return None if seconds is None else format_duration(seconds * 1000)
+
+
+def partition_document(entry: PartitionLag) -> dict[str, Any]:
+    """One partition, for programs."""
+    oldest = entry.oldest if entry.records else None
+    return {
+        "topic": entry.topic,
+        "partition": entry.partition,
+        "committed": entry.committed,
+        "metadata": entry.metadata or None,
+        "start": entry.start,
+        "end": entry.end,
+        "lag_records": entry.records,
+        "lag_seconds": entry.seconds,
+        "oldest_unread": None if oldest is None else {"offset": oldest.offset, "timestamp_ms": oldest.timestamp_ms},
+        "held_by_transactions": entry.held,
+        "note": entry.why or None,
+    }
+
+
+def document(found: GroupLag) -> dict[str, Any]:
+    """A group, for programs."""
+    return {
+        "group": found.group,
+        "lag_records": found.records,
+        "lag_seconds": found.seconds,
+        "partitions": [partition_document(entry) for entry in found.partitions],
+        "missing": [list(place) for place in found.missing],
+    }
+
+
+def shown(found: list[GroupLag], by_partition: bool) -> RenderableType:
+    """For a person."""
+    if not found:
+        return Text("no groups", style="dim")
+    if not by_partition:
+        rows = [
+            [one.group, format_count(one.records), seconds_text(one.seconds), len(one.partitions)]
+            for one in sorted(found, key=lambda one: -(one.seconds or 0))
+        ]
+        return table(["group", "lag>", "lag in time>", "partitions>"], rows)
+    parts: list[RenderableType] = []
+    rows = [[one.group, *partition_cells(entry)] for one in found for entry in one.partitions]
+    if rows:
+        parts.append(table(["group", *PARTITION_COLUMNS], rows))
+    parts += [
+        Text(f"{one.group} has committed for {topic}:{number}, which is not there any more", style="dim")
+        for one in found
+        for topic, number in one.missing
+    ]
+    parts += [
+        Text(f"{one.group} has committed nothing", style="dim")
+        for one in found
+        if not one.partitions and not one.missing
+    ]
+    return Rows(*parts)
+
+
+PARTITION_COLUMNS = ["topic", "partition>", "committed>", "end>", "lag>", "lag in time>", "note"]
+
+
+def partition_cells(entry: PartitionLag) -> list[Any]:
+    """The cells under PARTITION_COLUMNS."""
+    records = entry.records
+    return [
+        entry.topic,
+        entry.partition,
+        entry.committed,
+        entry.end,
+        None if records is None else format_count(records),
+        seconds_text(entry.seconds),
+        entry.why,
+    ]

@@ -1,0 +1,220 @@
+"""Requests that librdkafka has no call for (transactions, producers, member epochs), over our own codec.
+
+A `Wire` opens one connection per broker when first needed, the way the same librdkafka properties say: plain or TLS,
+SASL PLAIN or SCRAM. Versions are agreed by ApiVersions; what a broker does not have is an error that says so.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, TypeVar
+
+from tapelog.cli.connect import Connection, parse_bootstrap
+from tapelog.cli.output import EXIT_FAILED, EXIT_NOT_FOUND, EXIT_UNREACHABLE, CliError
+from tapelog.cli.raw_security import Security
+from tapelog.wire.api_keys import NAMES, request_header_version, response_header_version
+from tapelog.wire.errors import ErrorCode, error_code
+from tapelog.wire.message import Message
+from tapelog.wire.messages.api_versions_request import ApiVersionsRequest
+from tapelog.wire.messages.api_versions_response import ApiVersionsResponse
+from tapelog.wire.messages.find_coordinator_request import FindCoordinatorRequest
+from tapelog.wire.messages.find_coordinator_response import Coordinator, FindCoordinatorResponse
+from tapelog.wire.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from tapelog.wire.messages.metadata_response import MetadataResponse
+from tapelog.wire.messages.request_header import RequestHeader
+from tapelog.wire.messages.response_header import ResponseHeader
+from tapelog.wire.reader import Reader
+from tapelog.wire.values import WireError
+from tapelog.wire.writer import Writer
+
+FRAME_BYTES_MAX = 100 * 1024 * 1024
+CLIENT_ID = "tape"
+GROUP, TRANSACTION = 0, 1
+
+M = TypeVar("M", bound=Message)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Node:
+    """A broker."""
+
+    id: int
+    host: str
+    port: int
+
+
+class RawError(CliError):
+    """A Kafka error code in an answer."""
+
+    def __init__(self, code: ErrorCode, about: str, hint: str = "", exit_code: int = EXIT_FAILED) -> None:
+        super().__init__(f"{about}: {code.name.replace('_', ' ').lower()} ({code.name})", hint, exit_code)
+        self.code = code
+
+
+def check(number: int, about: str, hint: str = "", exit_code: int = EXIT_FAILED) -> None:
+    """Raise unless the error field of an answer is NONE."""
+    if number:
+        raise RawError(error_code(number), about, hint, exit_code)
+
+
+class Link:
+    """One connection to one broker: a request, its answer."""
+
+    def __init__(self, host: str, port: int, security: Security, timeout_s: float) -> None:
+        self._where = f"{host}:{port}"
+        self._correlation = 0
+        try:
+            plain = socket.create_connection((host, port), timeout_s)
+            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._socket = security.wrap(plain, host)
+        except OSError as error:
+            raise self._unreachable(error) from None
+        self._versions: Mapping[int, tuple[int, int]] = {}
+        told = self.ask(ApiVersionsRequest(), ApiVersionsResponse, 0)
+        self._versions = {api.api_key: (api.min_version, api.max_version) for api in told.api_keys}
+        security.authenticate(self.ask)
+
+    def _unreachable(self, error: Exception) -> CliError:
+        reason = getattr(error, "strerror", None) or error
+        return CliError(f"no answer from {self._where}: {reason}", "check the address and -X options", EXIT_UNREACHABLE)
+
+    def version_of(self, request: type[Message], at_most: int | None = None) -> int:
+        """The newest version that both sides have."""
+        low, high = self._versions.get(request.API_KEY, (0, -1))
+        version = min(high, request.STABLE_MAX, request.STABLE_MAX if at_most is None else at_most)
+        if version < max(low, request.MIN_VERSION):
+            raise RawError(
+                ErrorCode.UNSUPPORTED_VERSION,
+                f"{self._where} does not serve {NAMES[request.API_KEY]}",
+                "the cluster is too old (or too new) for this command",
+            )
+        return version
+
+    def ask(self, request: Message, answer: type[M], version: int | None = None) -> M:
+        """Send, wait, decode."""
+        chosen = self.version_of(type(request)) if version is None else version
+        self._correlation += 1
+        w = Writer()
+        header = RequestHeader(request.API_KEY, chosen, self._correlation, CLIENT_ID)
+        header.encode(w, request_header_version(request.API_KEY, chosen))
+        request.encode(w, chosen)
+        payload = w.tobytes()
+        try:
+            self._socket.sendall(len(payload).to_bytes(4, "big") + payload)
+            size = int.from_bytes(self._exactly(4), "big")
+            if size > FRAME_BYTES_MAX:
+                raise OSError(f"an answer of {size} bytes is too large")
+            r = Reader(self._exactly(size))
+        except OSError as error:
+            raise self._unreachable(error) from None
+        try:
+            ResponseHeader.decode(r, response_header_version(request.API_KEY, chosen))
+            decoded = answer.decode(r, chosen)
+        except WireError as error:
+            raise CliError(f"{self._where} answers what is no {answer.__name__}: {error}", "", EXIT_FAILED) from None
+        assert isinstance(decoded, answer)
+        return decoded
+
+    def _exactly(self, count: int) -> bytes:
+        chunks: list[bytes] = []
+        while count:
+            chunk = self._socket.recv(min(count, 1 << 20))
+            if not chunk:
+                raise OSError("it closed the connection")
+            chunks.append(chunk)
+            count -= len(chunk)
+        return b"".join(chunks)
+
+    def close(self) -> None:
+        """Close."""
+        self._socket.close()
+
+
+class Wire:
+    """Connections to the brokers of one cluster, and the questions of where to ask."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._bootstrap = parse_bootstrap(connection.bootstrap)
+        self._security = Security.of(connection.config)
+        self._timeout_s = connection.timeout_s
+        self._links: dict[tuple[str, int], Link] = {}
+
+    def __enter__(self) -> Wire:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for link in self._links.values():
+            link.close()
+
+    def _link(self, node: Node | None) -> Link:
+        """To this broker, or to any that answers."""
+        addresses = self._bootstrap if node is None else [(node.host, node.port)]
+        open_already = next((self._links[address] for address in addresses if address in self._links), None)
+        if open_already is not None:
+            return open_already
+        failure: CliError | None = None
+        for address in addresses:
+            try:
+                self._links[address] = Link(*address, self._security, self._timeout_s)
+                return self._links[address]
+            except CliError as error:
+                failure = error
+        assert failure is not None
+        raise failure
+
+    def ask(self, request: Message, answer: type[M], node: Node | None = None, version: int | None = None) -> M:
+        """Ask one broker (any, unless named)."""
+        return self._link(node).ask(request, answer, version)
+
+    def serves(self, request: type[Message], version: int, node: Node | None = None) -> bool:
+        """Whether a broker has this API at this version or a later one."""
+        try:
+            return self._link(node).version_of(request) >= version
+        except RawError:
+            return False
+
+    def metadata(self, topics: Iterable[str] | None = None) -> MetadataResponse:
+        """Brokers, and these topics (None: all), which asking never creates."""
+        wanted = None if topics is None else [MetadataRequestTopic(name=name) for name in topics]
+        return self.ask(MetadataRequest(topics=wanted, allow_auto_topic_creation=False), MetadataResponse)
+
+    def nodes(self) -> list[Node]:
+        """All brokers."""
+        return sorted(Node(one.node_id, one.host, one.port) for one in self.metadata([]).brokers)
+
+    def coordinator(self, key: str, kind: int) -> Node:
+        """The coordinator of a group or of a transactional id."""
+        link = self._link(None)
+        version = link.version_of(FindCoordinatorRequest)
+        if version >= 4:
+            request = FindCoordinatorRequest(key_type=kind, coordinator_keys=[key])
+        else:
+            request = FindCoordinatorRequest(key=key, key_type=kind)
+        told = link.ask(request, FindCoordinatorResponse, version)
+        found: Any = told.coordinators[0] if told.coordinators else told
+        check(
+            found.error_code,
+            f"the coordinator of `{key}` cannot be found",
+            "it may be starting: try again in a moment",
+        )
+        assert isinstance(found, Coordinator | FindCoordinatorResponse)
+        return Node(found.node_id, found.host, found.port)
+
+    def leaders(self, topics: Iterable[str] | None = None) -> dict[Node, dict[str, list[int]]]:
+        """Broker → topic → the partitions it leads. A topic that was named and is not there is an error."""
+        told = self.metadata(topics)
+        nodes = {one.node_id: Node(one.node_id, one.host, one.port) for one in told.brokers}
+        found: dict[Node, dict[str, list[int]]] = {}
+        for topic in told.topics:
+            name = topic.name or ""
+            if topics is not None:
+                check(topic.error_code, f"topic `{name}`", "`tape topic list` shows all", EXIT_NOT_FOUND)
+            for part in topic.partitions:
+                if part.leader_id in nodes:
+                    found.setdefault(nodes[part.leader_id], {}).setdefault(name, []).append(part.partition_index)
+        return found
