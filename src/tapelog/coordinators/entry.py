@@ -10,8 +10,10 @@ from tapelog.coordinators.caller import Caller
 from tapelog.coordinators.classic import join as classic_join
 from tapelog.coordinators.classic import leave as classic_leave
 from tapelog.coordinators.classic import sync as classic_sync
-from tapelog.coordinators.consumer import migration
 from tapelog.coordinators.consumer.leave import tombstones
+from tapelog.coordinators.consumer.migration import join as mixed_join
+from tapelog.coordinators.consumer.migration import leave as mixed_leave
+from tapelog.coordinators.consumer.migration import sync as mixed_sync
 from tapelog.coordinators.machine import GroupMachine
 from tapelog.coordinators.outcome import Outcome, Reply
 from tapelog.wire.messages.heartbeat_request import HeartbeatRequest
@@ -32,7 +34,7 @@ def join(
     if group is None:
         return classic_join.join(machine.classic, caller, request, reply)
     if not group.is_empty:
-        return migration.join(machine.consumer, machine.classic, group, caller, request, reply)
+        return mixed_join.join(machine.consumer, group, caller, request, reply)
     outcome = classic_join.join(machine.classic, caller, request, reply)
     records = [*tombstones(group), *outcome.records]
     return Outcome(records, None, committed=outcome.committed, failed=outcome.failed)
@@ -43,7 +45,7 @@ def sync(machine: GroupMachine, request: SyncGroupRequest, reply: Reply[SyncGrou
     group = machine.consumer.find(request.group_id)
     if group is None:
         return classic_sync.sync(machine.classic, request, reply)
-    return migration.sync(machine.consumer, group, request, reply)
+    return mixed_sync.sync(machine.consumer, group, request, reply)
 
 
 def heartbeat(machine: GroupMachine, request: HeartbeatRequest) -> Outcome[HeartbeatResponse]:
@@ -51,7 +53,7 @@ def heartbeat(machine: GroupMachine, request: HeartbeatRequest) -> Outcome[Heart
     group = machine.consumer.find(request.group_id)
     if group is None:
         return classic_sync.heartbeat(machine.classic, request)
-    return migration.heartbeat(machine.consumer, group, request)
+    return mixed_sync.heartbeat(machine.consumer, group, request)
 
 
 def leave(machine: GroupMachine, request: LeaveGroupRequest) -> Outcome[LeaveGroupResponse]:
@@ -59,4 +61,4 @@ def leave(machine: GroupMachine, request: LeaveGroupRequest) -> Outcome[LeaveGro
     group = machine.consumer.find(request.group_id)
     if group is None:
         return classic_leave.leave(machine.classic, request)
-    return migration.leave(machine.consumer, group, request)
+    return mixed_leave.leave(machine.consumer, group, request)

@@ -43,10 +43,13 @@ class GroupMachine:
     ) -> None:
         self.state = GroupState()
         self.classic = ClassicGroups(self.state, config, context, entropy)
-        self.consumer = ConsumerGroups(self.state.consumer, config, consumer_config, context, entropy, watch)
+        self.consumer = ConsumerGroups(
+            self.state.consumer, config, consumer_config, context, entropy, watch, self.classic
+        )
         self.offsets = OffsetDesk(self.state.offsets, config, context.clock, self.owner_of)
         self._context = context
         self._config = config
+        self._serving = False
 
     def encode(self, record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
         """Key and value as they stand in the log."""
@@ -62,7 +65,10 @@ class GroupMachine:
         key, gone = record.key, record.value is None
         if isinstance(key, GroupMetadataKey):
             if gone:
-                self.classic.drop(key.group, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+                # Somebody waits only in a group that becomes one of the newer protocol: let them join that.
+                self.classic.drop(key.group, ErrorCode.REBALANCE_IN_PROGRESS)
+            elif self._serving and key.group not in self.classic.active:
+                activate(self.classic, key.group)  # one of the newer protocol became classic
         elif isinstance(key, ConsumerGroupMetadataKey | ConsumerGroupMemberMetadataKey):
             if not gone:
                 self.classic.drop(key.group_id, ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -87,6 +93,7 @@ class GroupMachine:
 
     def on_loaded(self) -> None:
         """Expect heartbeats from the members there are, and expire offsets from time to time."""
+        self._serving = True
         activate(self.classic)
         sessions.activate(self.consumer)
         self._context.set_deadline(EXPIRY, self._config.expiry_interval_ms, self._expire)

@@ -241,13 +241,13 @@ def reset_assignments(groups: ClassicGroups, group: ClassicGroup, error: ErrorCo
             extend_session(groups, group, member)
 
 
-def activate(groups: ClassicGroups) -> None:
+def activate(groups: ClassicGroups, only: str | None = None) -> None:
     """After loading or an undo: groups that have members by their record expect heartbeats from them again."""
-    for group_id in sorted(group_id for group_id, image in groups.state.metadata.items() if image.members):
-        if group_id in groups.active:
+    images = groups.state.metadata
+    for group_id in sorted(group_id for group_id, _ in images.items()) if only is None else [only]:
+        image = images.get(group_id)
+        if image is None or not image.members or group_id in groups.active:
             continue
-        image = groups.state.metadata.get(group_id)
-        assert image is not None
         group = group_from_image(group_id, image)
         groups.keep(group)
         for member in group.members.values():

@@ -13,7 +13,7 @@ from typing import Final
 from tapelog.coordinators.caller import Caller
 from tapelog.coordinators.classic.group import EMPTY
 from tapelog.coordinators.classic.registry import ClassicGroups
-from tapelog.coordinators.consumer import migration, regexes
+from tapelog.coordinators.consumer import regexes
 from tapelog.coordinators.consumer.assignors.spec import Assignment as Target
 from tapelog.coordinators.consumer.checks import check_epoch, reported_of
 from tapelog.coordinators.consumer.group import ConsumerGroup
@@ -26,6 +26,7 @@ from tapelog.coordinators.consumer.member import (
     MemberMetadata,
     Owned,
 )
+from tapelog.coordinators.consumer.migration.upgrade import upgrade
 from tapelog.coordinators.consumer.reconcile import Goal, Reported, reconcile
 from tapelog.coordinators.consumer.records import current_record, member_record, target_record
 from tapelog.coordinators.consumer.registry import ConsumerGroups
@@ -56,10 +57,37 @@ def heartbeat(
     reported = reported_of(request)
     joining = request.member_epoch == JOINING_EPOCH
     group = _group_for(groups, classic, request.group_id, joining, records)
-    _check_room(groups, group, request)
+    check_room(groups, group, request.member_id, request.instance_id)
     seat = _seat(groups, group, request, reported, records)
-    before, member_id = seat.before, seat.member_id
-    after = _updated(before, caller, request)
+    current = move_on(groups, seat, _updated(seat.before, caller, request), reported, records)
+    extend_session(groups, group.group_id, seat.member_id)
+    response = ConsumerGroupHeartbeatResponse(
+        member_id=seat.member_id,
+        member_epoch=current.epoch,
+        heartbeat_interval_ms=groups.config.heartbeat_interval_ms(group.group_id),
+    )
+    if joining or _says_everything(request) or current.assigned != seat.current.assigned:
+        response.assignment = _assignment(current.assigned)
+    return Outcome(
+        records,
+        response,
+        failed=lambda _: groups.forget(group.group_id),
+        atomic=len(records) <= ATOMIC_RECORDS_MAX or groups.find(group.group_id) is None,
+    )
+
+
+def move_on(
+    groups: ConsumerGroups,
+    seat: Seat,
+    after: MemberMetadata,
+    reported: Reported | None,
+    records: list[CoordinatorRecord],
+) -> CurrentAssignment:
+    """What becomes of a member, its group's epoch and targets, now that it wants that and owns what it reported.
+
+    Adds the records of all that changed, and returns what the member owns from now on.
+    """
+    group, before, member_id = seat.group, seat.before, seat.member_id
     if after != before or seat.is_new:
         records.append(member_record(group.group_id, member_id, after))
     names_changed = after.names != before.names
@@ -74,21 +102,8 @@ def heartbeat(
     if current != seat.current:
         records.append(current_record(group.group_id, member_id, current))
         watch_revocation(groups, group.group_id, member_id, after, current)
-    extend_session(groups, group.group_id, member_id)
     regexes.refresh_if_due(groups, group, before, after)
-    response = ConsumerGroupHeartbeatResponse(
-        member_id=member_id,
-        member_epoch=current.epoch,
-        heartbeat_interval_ms=groups.config.heartbeat_interval_ms(group.group_id),
-    )
-    if joining or _says_everything(request) or current.assigned != seat.current.assigned:
-        response.assignment = _assignment(current.assigned)
-    return Outcome(
-        records,
-        response,
-        failed=lambda _: groups.forget(group.group_id),
-        atomic=len(records) <= ATOMIC_RECORDS_MAX,
-    )
+    return current
 
 
 def _group_for(
@@ -103,15 +118,16 @@ def _group_for(
         what = "not found" if former is None else "not a consumer group"
         raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is {what}.")
     if former is not None and former.state != EMPTY:
-        return migration.upgrade(groups, classic, former, records)
+        return upgrade(groups, former, records)
     if group_id in classic.state.metadata:
         records.append(group_tombstone(group_id))
     return groups.store.fresh(group_id)
 
 
-def _check_room(groups: ConsumerGroups, group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest) -> None:
+def check_room(groups: ConsumerGroups, group: ConsumerGroup, member_id: str, instance_id: str | None) -> None:
+    """GROUP_MAX_SIZE_REACHED for somebody new in a full group."""
     full = len(group.metadata) >= groups.config.members_max
-    known = request.member_id in group.metadata or (request.instance_id or "") in group.instances
+    known = member_id in group.metadata or (instance_id or "") in group.instances
     if full and not known:
         raise KafkaError(
             ErrorCode.GROUP_MAX_SIZE_REACHED,

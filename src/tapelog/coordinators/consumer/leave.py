@@ -7,7 +7,8 @@ from typing import TypeVar
 from tapelog.coordinators.consumer import records as made
 from tapelog.coordinators.consumer.group import SELF, ConsumerGroup
 from tapelog.coordinators.consumer.member import STATIC_LEAVING_EPOCH, CurrentAssignment
-from tapelog.coordinators.consumer.registry import ConsumerGroups, rebalance_deadline, session_deadline
+from tapelog.coordinators.consumer.migration import downgrade
+from tapelog.coordinators.consumer.registry import ConsumerGroups, cancel_deadlines
 from tapelog.coordinators.consumer.subscription import move_epoch, topics_without
 from tapelog.coordinators.outcome import CoordinatorRecord, Outcome
 from tapelog.wire.errors import ErrorCode, KafkaError
@@ -54,9 +55,15 @@ def check_instance(group: ConsumerGroup, member_id: str, instance_id: str) -> No
 
 
 def fence(groups: ConsumerGroups, group: ConsumerGroup, member_ids: list[str], response: R) -> Outcome[R]:
-    """Remove these members; what they owned is free, and the group's epoch moves on."""
+    """Remove these members; what they owned is free, and the group's epoch moves on.
+
+    Where only members of the classic protocol are left, the group becomes a classic one.
+    """
     group_id = group.group_id
     gone = [member for member_id in member_ids if (member := group.metadata.get(member_id)) is not None]
+    if downgrade.is_due(groups, group, gone):
+        left = {m: (member, group.target_of(m)) for m, member in group.metadata.items() if m not in member_ids}
+        return downgrade.downgrade(groups, group, left, tombstones(group), response)
     records: list[CoordinatorRecord] = []
     for member_id in member_ids:
         records += member_tombstones(group_id, member_id)
@@ -67,8 +74,7 @@ def fence(groups: ConsumerGroups, group: ConsumerGroup, member_ids: list[str], r
             records.append(made.regex_tombstone(group_id, regex))
     move_epoch(groups, group, topics_without(group, gone), True, records)
     for member_id in member_ids:
-        groups.context.deadlines.cancel(session_deadline(group_id, member_id))
-        groups.context.deadlines.cancel(rebalance_deadline(group_id, member_id))
+        cancel_deadlines(groups, group_id, member_id)
     return Outcome(records, response)
 
 

@@ -10,6 +10,7 @@ from typing import Final
 
 from tapelog.base.ids import new_id, to_text
 from tapelog.base.ports import Entropy
+from tapelog.coordinators.classic.registry import ClassicGroups
 from tapelog.coordinators.config import GroupConfig
 from tapelog.coordinators.consumer.config import ConsumerConfig
 from tapelog.coordinators.consumer.group import ConsumerGroup
@@ -32,6 +33,7 @@ class ConsumerGroups:
         context: ShardContext,
         entropy: Entropy,
         watch: TopicWatch,
+        classic: ClassicGroups,
     ) -> None:
         self.store = store
         self.group_config = config
@@ -39,6 +41,8 @@ class ConsumerGroups:
         self.context = context
         self.entropy = entropy
         self.watch = watch
+        self.classic = classic
+        """The other kind of groups of the same shard: groups change their kind."""
         self.seen: dict[str, int] = {}
         """By group, how many of the topics' changes its metadata hash takes into account."""
         self.resolving: dict[str, None] = {}
@@ -100,3 +104,19 @@ def session_deadline(group_id: str, member_id: str) -> str:
 def rebalance_deadline(group_id: str, member_id: str) -> str:
     """The deadline by which the member must have given back what it was asked for."""
     return f"revoke/{group_id}/{member_id}"
+
+
+def join_deadline(group_id: str, member_id: str) -> str:
+    """The deadline by which a member of the classic protocol that was told to join again must have done so."""
+    return f"rejoin/{group_id}/{member_id}"
+
+
+def sync_deadline(group_id: str, member_id: str) -> str:
+    """The deadline by which a member of the classic protocol must have fetched what it got when it joined."""
+    return f"collect/{group_id}/{member_id}"
+
+
+def cancel_deadlines(groups: ConsumerGroups, group_id: str, member_id: str) -> None:
+    """Nothing is expected of the member any more."""
+    for name in (session_deadline, rebalance_deadline, join_deadline, sync_deadline):
+        groups.context.deadlines.cancel(name(group_id, member_id))
