@@ -13,7 +13,9 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from tapelog.cli.output import reset_consoles
 from tests.support.names import Fresh, MakeTopic
+from tests.support.tape import Tape
 from tests.support.waiting import until
 
 SETTINGS = {
@@ -66,6 +68,14 @@ def make_topic(admin: AdminClient, fresh: Fresh) -> MakeTopic:
         return topic
 
     return make
+
+
+@pytest.fixture
+def tape(bootstrap: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Tape]:
+    """Runs `tape` commands in this process."""
+    monkeypatch.setenv("TAPELOG_BOOTSTRAP", bootstrap)
+    yield Tape(capsys, monkeypatch)
+    reset_consoles()
 
 
 def wait_for_topic(admin: AdminClient, topic: str, partitions: int) -> None:

@@ -2,60 +2,22 @@
 
 from __future__ import annotations
 
-import io
 import json
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from confluent_kafka import Consumer
 
-from tapelog.cli.app import run
-from tapelog.cli.output import reset_consoles
 from tapelog.cli.units import format_moment
 from tests.support.names import Fresh, MakeTopic
+from tests.support.tape import Tape
 
 NOT_FOUND = 4
 HOUR_MS = 3_600_000
 YESTERDAY_MS = round(time.time()) * 1000 - 24 * HOUR_MS + 123  # old enough to tell apart, too young for retention
-
-
-class Tape:
-    """Runs commands in this process, with the cluster's address in the environment."""
-
-    def __init__(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-        self.capsys = capsys
-        self.monkeypatch = monkeypatch
-        self.err = ""
-
-    def __call__(self, *words: str, code: int = 0, stdin: str = "") -> str:
-        """Run; check the exit code; return what went to stdout."""
-        self.capsys.readouterr()
-        reset_consoles()
-        self.monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
-        got = run(words)
-        out, self.err = self.capsys.readouterr()
-        assert got == code, (words, got, out, self.err)
-        return out
-
-    def json(self, *words: str, code: int = 0, stdin: str = "") -> Any:
-        """Run with --json and parse."""
-        return json.loads(self(*words, "--json", code=code, stdin=stdin))
-
-    def lines(self, *words: str, stdin: str = "") -> list[Any]:
-        """Run with --json and parse every line."""
-        return [json.loads(line) for line in self(*words, "--json", stdin=stdin).splitlines()]
-
-
-@pytest.fixture
-def tape(bootstrap: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Tape]:
-    monkeypatch.setenv("TAPELOG_BOOTSTRAP", bootstrap)
-    yield Tape(capsys, monkeypatch)
-    reset_consoles()
 
 
 def test_a_topic_from_creation_to_deletion(tape: Tape, fresh: Fresh) -> None:

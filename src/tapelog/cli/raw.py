@@ -27,7 +27,7 @@ from tapelog.wire.messages.metadata_response import MetadataResponse
 from tapelog.wire.messages.request_header import RequestHeader
 from tapelog.wire.messages.response_header import ResponseHeader
 from tapelog.wire.reader import Reader
-from tapelog.wire.values import WireError
+from tapelog.wire.values import UnsupportedVersionError, WireError
 from tapelog.wire.writer import Writer
 
 FRAME_BYTES_MAX = 100 * 1024 * 1024
@@ -100,7 +100,11 @@ class Link:
         w = Writer()
         header = RequestHeader(request.API_KEY, chosen, self._correlation, CLIENT_ID)
         header.encode(w, request_header_version(request.API_KEY, chosen))
-        request.encode(w, chosen)
+        try:
+            request.encode(w, chosen)
+        except UnsupportedVersionError as error:
+            about = f"{self._where} is too old for this: {error}"
+            raise RawError(ErrorCode.UNSUPPORTED_VERSION, about, "leave that option out") from None
         payload = w.tobytes()
         try:
             self._socket.sendall(len(payload).to_bytes(4, "big") + payload)
