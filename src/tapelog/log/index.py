@@ -141,8 +141,8 @@ class OffsetIndex:
         del self._offsets[keep:]
         del self._positions[keep:]
         if not keep:
-            self._block = b""
             self.stored.cut(self._rank(offset - 1 - self.base_offset, 0))
+            self._block = b""  # the search has just read what is cut off
 
     def clear(self) -> None:
         """Forget everything."""

@@ -229,3 +229,17 @@ def test_old_segments_keep_few_files_open() -> None:
     opened = [segment for segment in bench.log.segments.items if segment.has_open_files()]
     assert len(bench.log.segments.items) > 10
     assert len(opened) <= 4
+
+
+def test_index_entries_that_were_cut_off_lead_nobody_astray() -> None:
+    bench = Bench({"index.interval.bytes": "0"})
+    bench.fill(10)
+    bench.log.close()
+    bench.open(clean=True)
+    bench.log.truncate_to(2)
+    bench.reconfigure({"index.interval.bytes": "100000"})
+    bench.fill(10, b"longer than before" * 5)
+    for offset in range(12):
+        assert bench.records(offset)[0].offset == offset
+    bench.log.truncate_to(7)
+    assert bench.offsets() == list(range(7))
