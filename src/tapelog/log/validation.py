@@ -127,8 +127,11 @@ def rewrite(buf: bytes, start: int, end: int, now_ms: int, config: LogConfig, cl
     payload = b""
     if recompress or (config.compact and client):
         payload = _payload(buf, start, end, codec)
-        if config.compact and client and not all_keyed(payload, read_i32_be(buf, start + rb.RECORD_COUNT_AT)):
-            raise _invalid("A compacted topic accepts only records with a key")
+        if config.compact and client:
+            unkeyed = without_key(payload, read_i32_be(buf, start + rb.RECORD_COUNT_AT))
+            if unkeyed:
+                message = "A compacted topic accepts only records with a key"
+                raise KafkaError(ErrorCode.INVALID_RECORD, message, tuple(unkeyed))
     if not recompress and not config.log_append_time:
         return None
     head = bytearray(buf[start + rb.ATTRIBUTES_AT : start + rb.HEADER_SIZE])
@@ -155,24 +158,25 @@ def _payload(buf: bytes, start: int, end: int, codec: int) -> bytes:
         raise _invalid("The records cannot be decompressed, or are too many") from None
 
 
-def all_keyed(payload: bytes, count: int) -> bool:
-    """Whether every one of count records has a key; INVALID_RECORD if they are malformed."""
+def without_key(payload: bytes, count: int) -> list[int]:
+    """The indexes of those among count records that have no key; INVALID_RECORD if they are malformed."""
     reader = Reader(payload, 0, len(payload))
+    found: list[int] = []
     try:
-        for _ in range(count):
+        for index in range(count):
             stop = reader.varint() + reader.pos
             reader.i8()
             reader.varlong()
             reader.varint()
             if reader.varint() < 0:
-                return False
+                found.append(index)
             if stop < reader.pos or stop > reader.end:
                 raise WireError("record length does not fit")
             reader.pos = stop
         reader.expect_end()
     except WireError:
         raise _invalid("The records are malformed") from None
-    return True
+    return found
 
 
 def parse_marker(buf: bytes, start: int, end: int) -> tuple[bool, int] | None:

@@ -192,10 +192,12 @@ RETRIABLE: Final[frozenset[ErrorCode]] = frozenset(
 class KafkaError(Exception):
     """A refusal that a client may see: a code, and a sentence for the error_message field where there is one."""
 
-    def __init__(self, code: ErrorCode, message: str = "") -> None:
+    def __init__(self, code: ErrorCode, message: str = "", records: tuple[int, ...] = ()) -> None:
         super().__init__(code, message)
         self.code = code
         self.message = message
+        self.records = records
+        """Which records of a batch are to blame, by index; empty where that is not known."""
 
     def __str__(self) -> str:
         return f"{self.code.name}: {self.message}" if self.message else self.code.name

@@ -11,6 +11,7 @@ from tapelog.wire.errors import ErrorCode
 from tapelog.wire.messages.find_coordinator_request import FindCoordinatorRequest
 from tapelog.wire.messages.metadata_request import MetadataRequest
 from tapelog.wire.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from tapelog.wire.record_batch import Record, build_batch
 from tests.support.rig import TOPIC, Rig, produce_request
 
 UNKNOWN_ID = b"\7" * 16
@@ -256,6 +257,14 @@ def test_a_null_key_is_refused_on_a_compacted_topic(rig: Rig) -> None:
     assert answer.error_code == ErrorCode.INVALID_RECORD
     assert answer.record_errors
     assert rig.produce(rig.batch(b"v"), topic="table").error_code == 0
+
+
+def test_every_record_without_a_key_is_named(rig: Rig) -> None:
+    rig.create("table", cleanup_policy="compact")
+    keys = [b"k", None, b"k", None]
+    batch = build_batch([Record(0, 1, key, b"v") for key in keys])
+    answer = rig.produce(batch, topic="table")
+    assert [error.batch_index for error in answer.record_errors] == [1, 3]
 
 
 def test_log_append_time_is_told_and_stored(rig: Rig) -> None:

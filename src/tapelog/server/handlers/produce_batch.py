@@ -147,7 +147,10 @@ def append_batch(partition: Partition, records: Slice, pending: PendingProduce, 
         part.error_code = int(error.code)
         part.error_message = error.message or None
         if part.error_code == _INVALID_RECORD:
-            part.record_errors = [BatchIndexAndErrorMessage(batch_index=0, batch_index_error_message=error.message)]
+            part.record_errors = [
+                BatchIndexAndErrorMessage(batch_index=index, batch_index_error_message=error.message)
+                for index in error.records or (0,)
+            ]
         part.log_start_offset = partition.log.start_offset
         return False
     part.base_offset = appended.base_offset
