@@ -133,7 +133,8 @@ class HealthReader:
 
 
 def _at_times(turn: Mapping[Place, int]) -> dict[Place, OffsetSpec]:
-    return {place: OffsetSpec.for_timestamp(at_ms) for place, at_ms in turn.items()}
+    """What was written in the same millisecond was there already."""
+    return {place: OffsetSpec.for_timestamp(at_ms + 1) for place, at_ms in turn.items()}
 
 
 def lag_then(commit: Sample, lag: PartitionLag, end_then: int | None) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tapelog.base.durations import format_duration
-from tapelog.toolkit.lag.judgement import Cause, Finding
+from tapelog.toolkit.lag.judgement import Cause, Finding, Verdict
 from tapelog.toolkit.lag.values import PartitionLag
 
 
@@ -74,7 +74,7 @@ def advice(finding: Finding, group: str) -> str:
             )
         case Cause.NOT_MOVING:
             stuck = lag.oldest.offset if lag.oldest is not None else lag.next_offset or 0
-            if finding.owned is False:
+            if finding.verdict is Verdict.STOP:
                 return "nobody owns it: start the group's consumers"
             return (
                 f"look at that consumer's log; see the record: "

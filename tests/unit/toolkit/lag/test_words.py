@@ -12,9 +12,9 @@ LAG = PartitionLag("orders", 3, 100, 0, 150, oldest=Oldest(102, 1_000), measured
 FINE = (Cause.CAUGHT_UP, Cause.KEEPS_UP, Cause.TOO_LITTLE_KNOWN, Cause.NO_COMMIT)
 
 
-def finding(cause: Cause, *, owned: bool | None = None) -> Finding:
+def finding(cause: Cause, verdict: Verdict = Verdict.STALL, *, owned: bool | None = None) -> Finding:
     first, last = Sample(1_000, 90, 10), Sample(50_000, 100, 50)
-    return Finding(Verdict.ERR, cause, LAG, first, last, since_ms=1_000, owned=owned)
+    return Finding(verdict, cause, LAG, first, last, since_ms=1_000, owned=owned)
 
 
 @pytest.mark.parametrize("cause", list(Cause))
@@ -38,4 +38,4 @@ def test_growth_is_told_from_where_to_where() -> None:
 
 def test_a_partition_without_an_owner_wants_consumers() -> None:
     assert "start the group's consumers" in advice(finding(Cause.NO_COMMITS, owned=False), "g")
-    assert "start the group's consumers" in advice(finding(Cause.NOT_MOVING, owned=False), "g")
+    assert "start the group's consumers" in advice(finding(Cause.NOT_MOVING, Verdict.STOP, owned=False), "g")
