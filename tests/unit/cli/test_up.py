@@ -167,7 +167,7 @@ def test_a_new_configuration_has_ids_a_controller_port_and_the_settings(tmp_path
     again = node_files.configured(directory, "127.0.0.1", 9098, {})
     assert again.cluster_id == config.cluster_id
     assert again.controller_listener == config.controller_listener
-    assert again.settings == {"group.initial.rebalance.delay.ms": "0"}, "the command line says it all, but for the ids"
+    assert again.settings == node_files.DEFAULTS, "the command line says it all, but for the ids"
 
 
 def test_a_setting_may_overrule_what_up_sets(tmp_path: Path) -> None:
