@@ -183,9 +183,11 @@ class Bench:
         log: BenchLog | None = None,
         load: bool = True,
         topics: BenchTopics | None = None,
+        now_ms: int = 1_000_000,
     ) -> None:
         self.overrides: dict[tuple[str, str], str] = {}
         self.clock = BenchClock()
+        self.clock.now_ms = now_ms
         self.timers = Timers(self.clock)
         self.log = log or BenchLog()
         self.topics = topics or BenchTopics({"orders": 4, "events": 2})

@@ -283,8 +283,7 @@ class Story(OffsetVerbs):
 
     def do_delete_topic(self, plain: list[str], named: dict[str, str]) -> None:
         """delete-topic NAME"""
-        self.bench.topics.counts.pop(plain[0])
-        self.bench.topics.ids.pop(plain[0])
+        self.bench.topics.delete(plain[0])
         self.bench.coordinator.on_topics_deleted(plain)
         self.bench.settle()
 

@@ -122,4 +122,7 @@ def _advance(member: CurrentAssignment, goal: Goal, epoch: int) -> CurrentAssign
         return CurrentAssignment(epoch, member.epoch, UNREVOKED_PARTITIONS, kept, revoking)
     for topic_id, partitions in gained.items():
         kept.setdefault(topic_id, {}).update(dict.fromkeys(partitions, goal.epoch))
-    return CurrentAssignment(goal.epoch, member.epoch, UNRELEASED_PARTITIONS if unreleased else STABLE, kept, {})
+    state = UNRELEASED_PARTITIONS if unreleased else STABLE
+    advanced = CurrentAssignment(goal.epoch, member.epoch, state, kept, {})
+    # It waits as before: that its previous epoch is older by now is not worth a record.
+    return member if advanced._replace(previous_epoch=member.previous_epoch) == member else advanced
