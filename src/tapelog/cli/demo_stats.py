@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 from tapelog.cli.connect import Connection
 from tapelog.cli.group_info import state_name
-from tapelog.toolkit.lag import LagReader
 
 HISTORY = 60
 TOPICS_MAX = 8
@@ -61,6 +60,8 @@ class Observer:
 
     def __init__(self, connection: Connection, pid: int | None) -> None:
         self._connection = connection
+        from tapelog.toolkit.lag import LagReader
+
         self._lags = LagReader(connection.config, admin=connection.admin, timeout_s=connection.timeout_s)
         self._pid = pid
         self._begun = time.monotonic()

@@ -13,15 +13,7 @@ from tapelog.cli.group_info import list_all
 from tapelog.cli.options import DEFAULT_BOOTSTRAP, Bootstrap, Group, Groups, Json, Properties, Timeout, Yes
 from tapelog.cli.output import EXIT_USAGE, CliError, emit, remark, table
 from tapelog.cli.prompt import confirm
-from tapelog.cli.raw import GROUP, Wire, check
 from tapelog.cli.units import format_count
-from tapelog.toolkit.lag import LagReader
-from tapelog.wire.messages.offset_delete_request import (
-    OffsetDeleteRequest,
-    OffsetDeleteRequestPartition,
-    OffsetDeleteRequestTopic,
-)
-from tapelog.wire.messages.offset_delete_response import OffsetDeleteResponse
 
 app = typer.Typer(
     help="List, describe and judge consumer groups; see their lag in records and time; move or delete their offsets.",
@@ -51,6 +43,8 @@ def list_groups(
     listed = list_all(connection)
     rows: list[dict[str, Any]] = [{"group": one.group, "type": one.kind, "state": one.state} for one in listed]
     if lag:
+        from tapelog.toolkit.lag import LagReader
+
         with (
             connection.explaining(),
             LagReader(connection.config, admin=connection.admin, timeout_s=timeout) as reader,
@@ -120,6 +114,10 @@ def delete_offsets(
 
     Example: tape group delete-offsets billing --topic old-orders --yes
     """
+    from tapelog.cli.raw import GROUP, Wire, check
+    from tapelog.wire.messages import offset_delete_request as asks
+    from tapelog.wire.messages.offset_delete_response import OffsetDeleteResponse
+
     if not topic:
         raise CliError(
             "say which offsets", f"--topic TOPIC[:P,P]; `tape group delete {group}` deletes all of them", EXIT_USAGE
@@ -129,11 +127,13 @@ def delete_offsets(
     places = group_reset.chosen(connection, topic, list(committed))
     confirm(f"delete the offsets that {group} has committed for {len(places)} partitions?", yes)
     topics = [
-        OffsetDeleteRequestTopic(name, [OffsetDeleteRequestPartition(number) for t, number in places if t == name])
+        asks.OffsetDeleteRequestTopic(
+            name, [asks.OffsetDeleteRequestPartition(number) for t, number in places if t == name]
+        )
         for name in sorted({name for name, _ in places})
     ]
     with Wire(connection) as wire:
-        told = wire.ask(OffsetDeleteRequest(group, topics), OffsetDeleteResponse, wire.coordinator(group, GROUP))
+        told = wire.ask(asks.OffsetDeleteRequest(group, topics), OffsetDeleteResponse, wire.coordinator(group, GROUP))
     hint = f"stop the members that read it; `tape group members {group}` names them"
     check(told.error_code, f"group {group}", hint)
     for answer in told.topics:

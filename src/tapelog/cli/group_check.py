@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
@@ -22,11 +22,12 @@ from tapelog.cli.output import (
     remark,
 )
 from tapelog.cli.units import parse_duration_ms
-from tapelog.toolkit.lag import Finding, GroupHealth, HealthReader, LagReader, Limits, Verdict
-from tapelog.toolkit.lag.judgement import overall
-from tapelog.toolkit.lag.words import advice, matter
 
-STYLES = {Verdict.OK: "green", Verdict.WARN: "yellow"}
+if TYPE_CHECKING:
+    from tapelog.toolkit.lag import Finding, GroupHealth
+
+STYLES = {"OK": "green", "WARN": "yellow"}
+CODES = {"OK": EXIT_OK, "WARN": EXIT_WARN}
 
 
 def check_groups(
@@ -58,6 +59,9 @@ def check_groups(
 
     Example: tape group check billing --window 10m
     """
+    from tapelog.toolkit.lag import HealthReader, LagReader, Limits
+    from tapelog.toolkit.lag.judgement import overall
+
     limits = Limits(_ms(window) or 0, _ms(warn_age), _ms(max_age))
     sample_ms = _ms(sample)
     connection = Connection(bootstrap, properties, timeout)
@@ -80,7 +84,7 @@ def check_groups(
     emit(json, document, lambda: [line for one in found for line in group_lines(one, every)])
     if not found and not json:
         remark("no groups to judge")
-    raise typer.Exit({Verdict.OK: EXIT_OK, Verdict.WARN: EXIT_WARN}.get(verdict, EXIT_ERR))
+    raise typer.Exit(CODES.get(verdict.value, EXIT_ERR))
 
 
 def _ms(text: str | None) -> int | None:
@@ -105,6 +109,8 @@ def group_document(health: GroupHealth) -> dict[str, Any]:
 
 
 def _words(health: GroupHealth, finding: Finding) -> tuple[str, str]:
+    from tapelog.toolkit.lag.words import advice, matter
+
     owner = health.membership.owners.get((finding.lag.topic, finding.lag.partition))
     return matter(finding, health.judged_ms, owner), advice(finding, health.group)
 
@@ -128,18 +134,18 @@ def group_lines(health: GroupHealth, every: bool) -> list[Text]:
     """For a person: the group's verdict, then each partition that is not fine, with what to do."""
     count = health.membership.members
     head = f"  {health.group}: {health.membership.state}, {count} member{'' if count == 1 else 's'}"
-    if health.verdict is Verdict.OK:
+    if health.verdict.value == "OK":
         head += f", {len(health.findings)} partitions fine"
-    lines = [Text.assemble(_mark(health.verdict), head)]
+    lines = [Text.assemble(_mark(health.verdict.value), head)]
     for finding in health.findings:
-        if finding.verdict is not Verdict.OK or every:
+        if finding.verdict.value != "OK" or every:
             what, next_step = _words(health, finding)
             place = f"  {finding.lag.topic}:{finding.lag.partition}: "
-            lines.append(Text.assemble("  ", _mark(finding.verdict), (place, "bold"), what))
+            lines.append(Text.assemble("  ", _mark(finding.verdict.value), (place, "bold"), what))
             if next_step:
                 lines.append(Text(f"           {next_step}", style="dim"))
     return lines
 
 
-def _mark(verdict: Verdict) -> tuple[str, str]:
-    return f"{verdict.value:<6}", STYLES.get(verdict, "bold red")
+def _mark(verdict: str) -> tuple[str, str]:
+    return f"{verdict:<6}", STYLES.get(verdict, "bold red")

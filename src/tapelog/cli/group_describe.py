@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
@@ -20,10 +20,12 @@ from tapelog.cli.group_lag import (
 )
 from tapelog.cli.options import DEFAULT_BOOTSTRAP, Bootstrap, Group, Json, Properties, Timeout
 from tapelog.cli.output import CliError, emit, table
+from tapelog.cli.reset import Place
 from tapelog.cli.units import format_count, format_duration, format_moment
-from tapelog.toolkit.lag import GroupLag, LagReader, Place
-from tapelog.toolkit.lag.commits import CommitLog, read_commits
-from tapelog.toolkit.lag.expiry import expires_ms
+
+if TYPE_CHECKING:
+    from tapelog.toolkit.lag.commits import CommitLog
+    from tapelog.toolkit.lag.values import GroupLag
 
 RETENTION = "offsets.retention.minutes"
 HISTORY_RECORDS_MAX = 50_000
@@ -45,6 +47,8 @@ def describe(
 
     Example: tape group describe billing
     """
+    from tapelog.toolkit.lag import LagReader
+
     connection = Connection(bootstrap, properties, timeout)
     info = describe_group(connection, group)
     isolation = isolation_of(uncommitted)
@@ -85,6 +89,8 @@ def retention_ms(connection: Connection, info: GroupInfo) -> int | None:
 
 
 def _history(connection: Connection, group: str) -> CommitLog | None:
+    from tapelog.toolkit.lag.commits import read_commits
+
     with connection.explaining(group=group):
         return read_commits(
             connection.config,
@@ -99,6 +105,8 @@ def _history(connection: Connection, group: str) -> CommitLog | None:
 
 def expiries(info: GroupInfo, found: GroupLag, history: CommitLog | None, retention: int | None) -> dict[Place, int]:
     """When each committed offset expires, as far as the commits' own records tell."""
+    from tapelog.toolkit.lag.expiry import expires_ms
+
     if history is None or retention is None:
         return {}
     known: dict[Place, int] = {}

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import ConsumerGroupState, ConsumerGroupType
 
 from tapelog.cli.connect import Connection
 from tapelog.cli.output import EXIT_NOT_FOUND, CliError
-from tapelog.cli.raw import GROUP, Wire
-from tapelog.toolkit.lag import Place
-from tapelog.wire.messages import consumer_group_describe_response as answers
-from tapelog.wire.messages.consumer_group_describe_request import ConsumerGroupDescribeRequest
-from tapelog.wire.messages.list_groups_request import ListGroupsRequest
-from tapelog.wire.messages.list_groups_response import ListGroupsResponse
+from tapelog.cli.reset import Place
+
+if TYPE_CHECKING:
+    from tapelog.wire.messages import consumer_group_describe_response as answers
 
 MEMBER_TYPES = {0: "classic", 1: "consumer"}
 
@@ -118,11 +116,15 @@ def _places(parts: Iterable[Any]) -> tuple[Place, ...]:
 
 
 def _with_epochs(connection: Connection, info: GroupInfo) -> GroupInfo:
+    from tapelog.cli.raw import GROUP, Wire
+    from tapelog.wire.messages.consumer_group_describe_request import ConsumerGroupDescribeRequest
+    from tapelog.wire.messages.consumer_group_describe_response import ConsumerGroupDescribeResponse
+
     try:
         with Wire(connection) as wire:
             told = wire.ask(
                 ConsumerGroupDescribeRequest([info.group]),
-                answers.ConsumerGroupDescribeResponse,
+                ConsumerGroupDescribeResponse,
                 wire.coordinator(info.group, GROUP),
             )
     except CliError:
@@ -177,6 +179,10 @@ class Listed:
 
 def list_all(connection: Connection) -> list[Listed]:
     """Every group of every kind, sorted; only what librdkafka lists where brokers cannot be asked directly."""
+    from tapelog.cli.raw import Wire
+    from tapelog.wire.messages.list_groups_request import ListGroupsRequest
+    from tapelog.wire.messages.list_groups_response import ListGroupsResponse
+
     try:
         with Wire(connection) as wire:
             if wire.serves(ListGroupsRequest, 5):

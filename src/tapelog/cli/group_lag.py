@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Group as Rows
@@ -16,7 +16,9 @@ from tapelog.cli.group_info import list_all
 from tapelog.cli.options import DEFAULT_BOOTSTRAP, Bootstrap, Json, MaybeGroups, Properties, Timeout
 from tapelog.cli.output import EXIT_USAGE, CliError, console, emit, print_json, table
 from tapelog.cli.units import format_count, format_duration, parse_duration_ms
-from tapelog.toolkit.lag import GroupLag, Isolation, LagReader, PartitionLag
+
+if TYPE_CHECKING:
+    from tapelog.toolkit.lag.values import GroupLag, Isolation, PartitionLag
 
 EVERY_MS_MIN = 100
 UNCOMMITTED = Annotated[
@@ -49,6 +51,8 @@ def lag(
 
     Example: tape group lag billing --watch
     """
+    from tapelog.toolkit.lag import LagReader
+
     every_s = every_seconds(every)
     connection = Connection(bootstrap, properties, timeout)
     isolation = isolation_of(uncommitted)

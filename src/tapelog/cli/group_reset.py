@@ -6,19 +6,21 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 from confluent_kafka.admin import OffsetSpec
 
 from tapelog.cli.connect import Connection
+from tapelog.cli.group_info import describe_group
 from tapelog.cli.options import DEFAULT_BOOTSTRAP, Bootstrap, Group, Json, Properties, Timeout
 from tapelog.cli.output import EXIT_FAILED, EXIT_NOT_FOUND, EXIT_USAGE, CliError, emit, print_json, remark, table
 from tapelog.cli.reset import Move, Place, Target, parse_offsets, parse_selection, plan_moves, render_offsets
 from tapelog.cli.units import parse_duration_ms, parse_moment_ms
-from tapelog.toolkit.lag import Committed, LagReader
-from tapelog.toolkit.lag.members import Membership, memberships
+
+if TYPE_CHECKING:
+    from tapelog.toolkit.lag.values import Committed
 
 FILE_BYTES_MAX = 64 * 1024 * 1024
 
@@ -30,6 +32,8 @@ Selection = Annotated[
 
 def committed(connection: Connection, group: str) -> dict[Place, Committed]:
     """What a group has committed, by partition."""
+    from tapelog.toolkit.lag import LagReader
+
     with (
         connection.explaining(group=group),
         LagReader(connection.config, admin=connection.admin, timeout_s=connection.timeout_s) as reader,
@@ -75,22 +79,15 @@ def reset(
     told = None if from_file is None else read_offsets(from_file, group)
     target = _target(to_earliest, to_latest, to_current, to_offset, to_time, by_duration, shift, told)
     connection = Connection(bootstrap, properties, timeout)
-    found = committed(connection, group)
-    places = _places(connection, group, topic or [], list(found), target)
-    at_time: dict[Place, int] = {}
-    if target.time_ms is not None:
-        asked = connection.offsets({place: OffsetSpec.for_timestamp(target.time_ms) for place in places})
-        at_time = {place: offset for place, (offset, _) in asked.items()}
-    current = {place: entry.offset for place, entry in found.items()}
-    moves = plan_moves(places, target, current=current, bounds=connection.bounds(places), at_time=at_time)
-    membership = memberships(connection.admin, [group], timeout).get(group, Membership())
+    moves = _plan(connection, group, topic or [], target)
+    live = count_members(connection, group)
     if execute:
-        refuse_if_live(group, membership)
+        refuse_if_live(group, live)
         _move(connection, group, moves)
     document = {
         "group": group,
         "executed": execute,
-        "live_members": membership.members,
+        "live_members": live,
         "partitions": [
             {"topic": m.topic, "partition": m.partition, "from": m.current, "to": m.new, "clamped": m.clamped}
             for m in moves
@@ -98,25 +95,46 @@ def reset(
     }
     emit(json, document, lambda: [_moves_table(moves)])
     if not json:
-        remark(f"group {group} moved" if execute else _what_now(group, membership))
+        remark(f"group {group} moved" if execute else _what_now(group, live))
 
 
-def _what_now(group: str, membership: Membership) -> str:
-    if membership.members:
-        return f"nothing was changed, nor can be: {live_members(group, membership)}; stop them first"
+def _plan(connection: Connection, group: str, wanted: list[str], target: Target) -> list[Move]:
+    found = committed(connection, group)
+    places = _places(connection, group, wanted, list(found), target)
+    at_time: dict[Place, int] = {}
+    if target.time_ms is not None:
+        asked = connection.offsets({place: OffsetSpec.for_timestamp(target.time_ms) for place in places})
+        at_time = {place: offset for place, (offset, _) in asked.items()}
+    current = {place: entry.offset for place, entry in found.items()}
+    return plan_moves(places, target, current=current, bounds=connection.bounds(places), at_time=at_time)
+
+
+def count_members(connection: Connection, group: str) -> int:
+    """Live members; a group that is not there has none."""
+    try:
+        return len(describe_group(connection, group).members)
+    except CliError as error:
+        if error.exit_code == EXIT_NOT_FOUND:
+            return 0  # a new group: the commit makes it
+        raise
+
+
+def _what_now(group: str, live: int) -> str:
+    if live:
+        return f"nothing was changed, nor can be: {live_members(group, live)}; stop them first"
     return "nothing was changed: add --execute to do it"
 
 
-def live_members(group: str, membership: Membership) -> str:
+def live_members(group: str, live: int) -> str:
     """`group g has 2 live members`."""
-    return f"group {group} has {membership.members} live member{'' if membership.members == 1 else 's'}"
+    return f"group {group} has {live} live member{'' if live == 1 else 's'}"
 
 
-def refuse_if_live(group: str, membership: Membership) -> None:
+def refuse_if_live(group: str, live: int) -> None:
     """Raise if somebody would undo it with the next commit."""
-    if membership.members:
+    if live:
         raise CliError(
-            f"{live_members(group, membership)}: their commits would undo this",
+            f"{live_members(group, live)}: their commits would undo this",
             f"stop them first; `tape group members {group}` names them",
             EXIT_FAILED,
         )

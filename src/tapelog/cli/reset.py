@@ -10,8 +10,10 @@ import io
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from tapelog.toolkit.lag.values import Committed
+if TYPE_CHECKING:
+    from tapelog.toolkit.lag.values import Committed
 
 Place = tuple[str, int]
 

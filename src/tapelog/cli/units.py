@@ -61,8 +61,10 @@ def parse_count(text: str) -> int:
 
 
 def parse_duration_ms(text: str) -> int:
-    """Milliseconds: `500ms`, `90s`, `1h30m`, `7d`. A unit is required."""
+    """Milliseconds: `500ms`, `90s`, `1h30m`, `7d`; also as ISO 8601 has it: `PT1H30M`, `P7D`. A unit is required."""
     compact = text.strip().lower().replace(" ", "")
+    if compact.startswith("p"):
+        compact = compact[1:].replace("t", "", 1)
     parts = re.findall(r"([0-9]+(?:\.[0-9]+)?)([a-z]+)", compact)
     if not parts or "".join(a + b for a, b in parts) != compact or any(unit not in _DURATION_MS for _, unit in parts):
         raise ValueError(f"{text!r} is not a duration; write for example 500ms, 90s, 1h30m or 7d")

@@ -12,7 +12,11 @@ from tapelog.cli.app import run
 COMMANDS = [
     *(["up"], ["node"], ["demo"], ["produce"], ["consume"], ["dump"], ["capacity"], ["version"]),
     *(["topic", name] for name in ("create", "list", "describe", "alter", "delete")),
-    *(["group", name] for name in ("list", "describe", "reset", "delete")),
+    *(
+        ["group", name]
+        for name in ("list", "describe", "members", "lag", "check", "reset", "export", "delete", "delete-offsets")
+    ),
+    *(["txn", name] for name in ("list", "describe", "producers", "hanging", "abort")),
     *(["config", name] for name in ("list", "describe", "set", "unset")),
 ]
 
@@ -50,6 +54,8 @@ def test_an_unknown_command_is_a_usage_error(capsys: pytest.CaptureFixture[str])
         ["topic", "list"],
         ["topic", "create", "t"],
         ["group", "describe", "g"],
+        ["group", "check", "g"],
+        ["txn", "list"],
         ["config", "list"],
         ["produce", "t", "v"],
         ["consume", "t"],
@@ -103,6 +109,8 @@ def test_contradictions_are_usage_errors(capsys: pytest.CaptureFixture[str]) -> 
     assert run(["consume", "t", "--group", "g", "--since", "1h"]) == 2
     assert run(["group", "reset", "g"]) == 2
     assert run(["group", "reset", "g", "--to-earliest", "--to-latest"]) == 2
+    assert run(["group", "reset", "g", "--to-current", "--shift", "1"]) == 2
+    assert run(["group", "check", "--window", "long"]) == 2
     assert run(["group", "reset", "g", "--to-time", "1h", "--by-duration", "1h"]) == 2
     assert run(["topic", "alter", "t"]) == 2
     assert run(["produce", "t", "--tombstone"]) == 2

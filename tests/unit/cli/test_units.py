@@ -33,13 +33,15 @@ def test_counts(text: str, expected: int) -> None:
         ("7d", 604_800_000),
         ("1.5h", 5_400_000),
         ("2w", 1_209_600_000),
+        ("PT1H30M", 5_400_000),
+        ("P1DT12H", 129_600_000),
     ],
 )
 def test_durations(text: str, expected: int) -> None:
     assert units.parse_duration_ms(text) == expected
 
 
-@pytest.mark.parametrize("text", ["", "7", "d", "7x", "1h30", "-1h", "1h and a bit"])
+@pytest.mark.parametrize("text", ["", "7", "d", "7x", "1h30", "-1h", "1h and a bit", "P", "PT"])
 def test_what_is_no_duration_is_told_with_an_example(text: str) -> None:
     with pytest.raises(ValueError, match="90s"):
         units.parse_duration_ms(text)
