@@ -58,6 +58,7 @@ class TransactionBench:
         markers: BenchMarkers | None = None,
         clock: BenchClock | None = None,
         first_id: int = 1000,
+        leader_epoch: int = 7,
     ) -> None:
         self.clock = clock or BenchClock()
         self.timers = Timers(self.clock)
@@ -71,7 +72,7 @@ class TransactionBench:
             self.log, self.timers, self.markers, self.new_id, lambda name: self.topics.get(name, 0), len, names
         )
         for partition in range(self.coordinator.config.partitions):
-            self.coordinator.runtime.on_elected(partition, 7)
+            self.coordinator.runtime.on_elected(partition, leader_epoch)
         self.settle()
 
     def new_id(self, done: Callable[[int | KafkaError], None]) -> None:
