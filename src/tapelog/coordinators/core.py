@@ -17,7 +17,7 @@ from tapelog.base.timers import Timers
 from tapelog.coordinators.gate import TransactionGuard
 from tapelog.coordinators.loading import Loading
 from tapelog.coordinators.outcome import CoordinatorLog, Machine, Outcome, ShardContext, edge_code
-from tapelog.coordinators.rewrite import REWRITE_BYTES_MIN, Rewrite
+from tapelog.coordinators.rewrite import GROWTH, REWRITE_BYTES_MIN, Rewrite
 from tapelog.coordinators.shard import Shard
 from tapelog.wire.errors import ErrorCode, KafkaError
 
@@ -229,15 +229,18 @@ class Runtime(Generic[M]):
     def _on_loaded(self, shard: Shard[M]) -> None:
         shard.active = True
         shard.machine.on_loaded()
+        written = shard.next_offset - self.log.start_offset(shard.partition)
+        if written:
+            shard.live_bytes = shard.appended_bytes * min(shard.machine.live_count(), written) // written
         self._consider_rewrite(shard)
 
     def _consider_rewrite(self, shard: Shard[M]) -> None:
+        if not shard.active or shard.appended_bytes <= max(self._rewrite_bytes_min, GROWTH * shard.live_bytes):
+            return
         rewrite = self._rewrites.get(shard.partition)
         if rewrite is None or rewrite.finished:
-            live_bytes = rewrite.live_bytes if rewrite is not None else 0
-            if shard.active and shard.appended_bytes > max(self._rewrite_bytes_min, 4 * live_bytes):
-                self._rewrites[shard.partition] = Rewrite(shard)
-                self._rewrites[shard.partition].start()
+            self._rewrites[shard.partition] = Rewrite(shard)
+            self._rewrites[shard.partition].start()
 
     def _drain(self) -> None:
         """Give the answers that are due, in order; answers may lead to new requests, whose answers queue up behind."""

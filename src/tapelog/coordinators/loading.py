@@ -68,11 +68,8 @@ class Loading:
         machine = self._shard.machine
         producer_id = header.producer_id if header.is_transactional else NO_PRODUCER_ID
         for record in records_of(data, header):
-            if record.offset < self._offset or record.key is None:
-                continue
-            decoded = machine.decode(record.key, record.value)
-            if decoded is not None:
-                machine.replay(record.offset, decoded, producer_id)
+            if record.offset >= self._offset and record.key is not None:
+                machine.load(record.offset, record.key, record.value, producer_id)
 
     def _replay_control(self, data: bytes, header: BatchHeader) -> None:
         for record in records_of(data, header):

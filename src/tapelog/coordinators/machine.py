@@ -18,6 +18,7 @@ from tapelog.coordinators.consumer.owner import ConsumerOwner
 from tapelog.coordinators.consumer.registry import ConsumerGroups
 from tapelog.coordinators.consumer.watch import TopicWatch
 from tapelog.coordinators.offsets.delete import expired
+from tapelog.coordinators.offsets.loader import OffsetLoader
 from tapelog.coordinators.offsets.owner import OffsetDesk, OffsetOwner
 from tapelog.coordinators.outcome import CoordinatorRecord, Held, Outcome, ShardContext
 from tapelog.coordinators.records import decode_record, encode_record
@@ -46,6 +47,7 @@ class GroupMachine:
         self.consumer = ConsumerGroups(
             self.state.consumer, config, consumer_config, context, entropy, watch, self.classic
         )
+        self._loader = OffsetLoader(self.state.offsets)
         self.offsets = OffsetDesk(self.state.offsets, config, context.clock, self.owner_of)
         self._context = context
         self._config = config
@@ -58,6 +60,13 @@ class GroupMachine:
     def decode(self, key: bytes, value: bytes | None) -> CoordinatorRecord | None:
         """A record from the log; None for kinds from the future."""
         return decode_record(key, value)
+
+    def load(self, offset: int, key: bytes, value: bytes | None, producer_id: int) -> None:
+        """Decode and replay a record from the log. Most are offsets, for which there is a short way."""
+        if not self._loader.load(offset, key, value, producer_id):
+            record = decode_record(key, value)
+            if record is not None:
+                self.replay(offset, record, producer_id)
 
     def replay(self, offset: int, record: CoordinatorRecord, producer_id: int = -1) -> None:
         """Apply one record. What is known of a group beyond its records ends with it, or when it changes its kind."""
@@ -93,6 +102,7 @@ class GroupMachine:
 
     def on_loaded(self) -> None:
         """Expect heartbeats from the members there are, and expire offsets from time to time."""
+        self._loader.forget()
         self._serving = True
         activate(self.classic)
         sessions.activate(self.consumer)
@@ -115,9 +125,13 @@ class GroupMachine:
         """A name for every live record."""
         return self.state.live_keys()
 
-    def live_record(self, key: object) -> CoordinatorRecord | Held | None:
+    def live_record(self, key: object) -> CoordinatorRecord | Held | list[object] | None:
         """The record that restores what the key names."""
         return self.state.live_record(key)
+
+    def live_count(self) -> int:
+        """About how many records are live."""
+        return self.state.live_count()
 
     def invariants(self) -> None:
         """What must hold between any two operations."""

@@ -140,6 +140,10 @@ class Machine(Protocol):
         """A record from the log; None for a kind from the future, which is skipped."""
         ...
 
+    def load(self, offset: int, key: bytes, value: bytes | None, producer_id: int) -> None:
+        """Decode and replay a record from the log; skip a kind from the future. The same as these two, only faster."""
+        ...
+
     def replay(self, offset: int, record: CoordinatorRecord, producer_id: int = -1) -> None:
         """Apply one record: with end_transaction the only way hard state changes.
 
@@ -169,11 +173,18 @@ class Machine(Protocol):
         ...
 
     def live_keys(self) -> list[object]:
-        """A name for every record a fresh log would have to hold."""
+        """A name for every record a fresh log would have to hold, or for several at once."""
         ...
 
-    def live_record(self, key: object) -> CoordinatorRecord | Held | None:
-        """The record that restores that piece of state as it is now; None if it is gone; Held if none can."""
+    def live_record(self, key: object) -> CoordinatorRecord | Held | list[object] | None:
+        """The record that restores that piece of state as it is now; None if it is gone; Held if none can.
+
+        For a name that stands for several records: their names.
+        """
+        ...
+
+    def live_count(self) -> int:
+        """About how many records a fresh log would have to hold."""
         ...
 
 

@@ -20,7 +20,11 @@ from tapelog.wire.errors import ErrorCode
 REWRITE_BYTES_MIN: Final = 4 * 1024 * 1024
 """A log smaller than this is never rewritten."""
 
+GROWTH: Final = 4
+"""A log is rewritten when it is so many times as large as its state needs."""
+
 RECORDS_PER_STEP: Final = 500
+KEYS_PER_STEP: Final = 2000
 
 
 class Rewrite:
@@ -28,20 +32,19 @@ class Rewrite:
 
     def __init__(self, shard: Shard[Any]) -> None:
         self.finished = False
-        self.live_bytes = 0
         self._shard = shard
         self._keys: list[object] = []
         self._held: list[object] = []
         self._again = False
         self._start_offset = 0
         self._begin_bytes = 0
-        self._next_key = 0
 
     def start(self) -> None:
         """Note what is live and write the first piece."""
         self._start_offset = self._shard.next_offset
         self._begin_bytes = self._shard.appended_bytes
         self._keys = self._shard.machine.live_keys()
+        self._keys.reverse()
         self._step()
 
     def _step(self) -> None:
@@ -49,15 +52,18 @@ class Rewrite:
 
     def _piece(self, machine: Machine) -> Outcome[None]:
         records: list[CoordinatorRecord] = []
-        while self._next_key < len(self._keys) and len(records) < RECORDS_PER_STEP:
-            key = self._keys[self._next_key]
+        looked = 0
+        while self._keys and len(records) < RECORDS_PER_STEP and looked < KEYS_PER_STEP:
+            key = self._keys.pop()
+            looked += 1
             record = machine.live_record(key)
-            self._next_key += 1
             if isinstance(record, Held):
                 if self._again:
                     self._start_offset = min(self._start_offset, record.offset)
                 else:
                     self._held.append(key)
+            elif isinstance(record, list):
+                self._keys.extend(reversed(record))
             elif record is not None:
                 records.append(record)
         return Outcome(records, None, atomic=False)
@@ -65,14 +71,14 @@ class Rewrite:
     def _on_committed(self, _: None) -> None:
         if self._shard.closed:
             return
-        if self._next_key == len(self._keys) and self._held:
-            self._keys, self._held, self._next_key, self._again = self._held, [], 0, True
-        if self._next_key < len(self._keys):
+        if not self._keys and self._held:
+            self._keys, self._held, self._again = self._held, [], True
+        if self._keys:
             self._step()
             return
         self.finished = True
         self._shard.appended_bytes -= self._begin_bytes
-        self.live_bytes = self._shard.appended_bytes
+        self._shard.live_bytes = self._shard.appended_bytes
         if self._start_offset > self._shard.log.start_offset(self._shard.partition):
             self._shard.log.advance_start(self._shard.partition, self._start_offset)
 

@@ -57,6 +57,8 @@ class Shard(Generic[M]):
         self.high_watermark = 0
         self.next_offset = 0
         self.appended_bytes = 0
+        self.live_bytes = 0
+        """About how much of the log a fresh one would need, when that was last known."""
         self._post = post
         self._on_dirty = on_dirty
         self._batch: list[Record] = []

@@ -19,6 +19,15 @@ from tapelog.wire.records.offset_commit_key import OffsetCommitKey
 from tapelog.wire.records.offset_commit_value import OffsetCommitValue
 
 
+class OffsetsOf:
+    """The name of all offsets of a group among the names of live records."""
+
+    __slots__ = ("group_id",)
+
+    def __init__(self, group_id: str) -> None:
+        self.group_id = group_id
+
+
 class GroupState:
     """Classic groups' metadata by group id, consumer groups, and committed offsets."""
 
@@ -74,12 +83,17 @@ class GroupState:
         """A name for every live record."""
         keys: list[object] = [group_id for group_id, _ in self.metadata.items()]
         keys += self.consumer.live_keys()
-        for group_id in self.offsets.group_ids():
-            keys.extend((group_id, where) for where in self.offsets.places_of(group_id))
+        keys.extend(OffsetsOf(group_id) for group_id in self.offsets.group_ids())
         return keys
 
-    def live_record(self, key: object) -> CoordinatorRecord | Held | None:
+    def live_count(self) -> int:
+        """About how many records are live."""
+        return len(self.metadata) + len(self.consumer.live_keys()) + len(self.offsets)
+
+    def live_record(self, key: object) -> CoordinatorRecord | Held | list[object] | None:
         """The record that restores what the key names; None if it is gone; Held while a transaction has a say."""
+        if isinstance(key, OffsetsOf):
+            return [(key.group_id, where) for where in self.offsets.places_of(key.group_id)]
         if isinstance(key, str):
             metadata = self.metadata.get(key)
             return None if metadata is None else group_metadata(key, metadata)

@@ -133,3 +133,19 @@ def test_a_busy_partition_of_transactions_does_not_stop_the_compaction() -> None
         story.run(f"end-txn {(offset + 1) % 2} commit")
         assert log_bytes(story.bench.log) < 10_000
     assert story.bench.machine.state.offsets.pending.has("g", ("orders", 0))
+
+
+def test_a_large_state_is_not_written_again_at_every_start() -> None:
+    story = Story()
+    for offset in range(60):
+        story.run(f"commit admin orders/{offset % 4}={offset} group=g{offset}")
+    log = story.bench.log
+    again = Bench(log=log, load=False)
+    limited(again, 1_000)
+    again.coordinator.runtime.on_elected(0, 2)
+    again.settle()
+    assert log.end_offset(0) == 60
+    story.bench = again
+    for offset in range(240):
+        story.run(f"commit admin orders/{offset % 4}={offset} group=g{offset % 60}")
+    assert log.start_offset(0) > 200, "when the log is four times the state, it is"

@@ -30,6 +30,11 @@ class Counters:
     def decode(self, key: bytes, value: bytes | None) -> CoordinatorRecord | None:
         return None if key == b"future" else count(key.decode())
 
+    def load(self, offset: int, key: bytes, value: bytes | None, producer_id: int) -> None:
+        record = self.decode(key, value)
+        if record is not None:
+            self.replay(offset, record, producer_id)
+
     def replay(self, offset: int, record: CoordinatorRecord, producer_id: int = -1) -> None:
         assert isinstance(record.key, GroupMetadataKey)
         name = record.key.group
@@ -53,6 +58,9 @@ class Counters:
 
     def live_keys(self) -> list[object]:
         return []
+
+    def live_count(self) -> int:
+        return 0
 
     def live_record(self, key: object) -> CoordinatorRecord | None:
         return None

@@ -33,6 +33,11 @@ class Ledger:
     def decode(self, key: bytes, value: bytes | None) -> CoordinatorRecord | None:
         return note(key.decode())
 
+    def load(self, offset: int, key: bytes, value: bytes | None, producer_id: int) -> None:
+        record = self.decode(key, value)
+        if record is not None:
+            self.replay(offset, record, producer_id)
+
     def replay(self, offset: int, record: CoordinatorRecord, producer_id: int = -1) -> None:
         assert isinstance(record.key, GroupMetadataKey)
         if producer_id < 0:
@@ -60,6 +65,9 @@ class Ledger:
 
     def live_keys(self) -> list[object]:
         return []
+
+    def live_count(self) -> int:
+        return 0
 
     def live_record(self, key: object) -> CoordinatorRecord | Held | None:
         return None

@@ -24,14 +24,20 @@ class OffsetStore:
 
     def replay(self, offset: int, key: OffsetCommitKey, value: OffsetCommitValue | None, producer_id: int) -> None:
         """Apply the record that stands in the log at offset, in a transaction of that producer if it names one."""
-        where = (key.topic, key.partition)
-        if value is None:
-            self._groups.remove(offset, key.group, where)
-            self.pending.remove(offset, key.group, where)
+        found = None if value is None else stored(offset, value)
+        self.apply(offset, key.group, (key.topic, key.partition), found, producer_id)
+
+    def apply(
+        self, offset: int, group_id: str, where: TopicPartition, found: StoredOffset | None, producer_id: int
+    ) -> None:
+        """Apply what the record at offset says; None is a tombstone."""
+        if found is None:
+            self._groups.remove(offset, group_id, where)
+            self.pending.remove(offset, group_id, where)
         elif producer_id == NO_PRODUCER_ID:
-            self._groups.at(key.group).put(offset, where, stored(offset, value))
+            self._groups.at(group_id).put(offset, where, found)
         else:
-            self.pending.put(offset, producer_id, key.group, where, stored(offset, value))
+            self.pending.put(offset, producer_id, group_id, where, found)
 
     def end_transaction(self, offset: int, producer_id: int, commit: bool) -> None:
         """Apply the marker at offset. Of two commits to a partition the one whose record is later counts."""

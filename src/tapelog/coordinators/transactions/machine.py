@@ -52,6 +52,12 @@ class TransactionMachine:
         """A record from the log; None for versions from the future."""
         return decode_record(key, value)
 
+    def load(self, offset: int, key: bytes, value: bytes | None, producer_id: int) -> None:
+        """Decode and replay a record from the log."""
+        record = decode_record(key, value)
+        if record is not None:
+            self.replay(offset, record, producer_id)
+
     def replay(self, offset: int, record: CoordinatorRecord, producer_id: int = -1) -> None:
         """Apply one record."""
         transaction = self.store.replay(offset, record)
@@ -87,6 +93,10 @@ class TransactionMachine:
     def live_record(self, key: object) -> CoordinatorRecord | None:
         """The record that restores what the key names."""
         return self.store.live_record(key)
+
+    def live_count(self) -> int:
+        """How many records are live."""
+        return len(self.store.live_keys())
 
     def invariants(self) -> None:
         """What must hold between any two operations."""
