@@ -5,8 +5,6 @@ The runtime drives it; the facade (`groups.GroupCoordinator`) calls the handlers
 
 from __future__ import annotations
 
-from typing import Final
-
 from tapelog.base.ports import Entropy
 from tapelog.coordinators.classic.owner import ClassicOwner
 from tapelog.coordinators.classic.rebalance import activate
@@ -17,18 +15,16 @@ from tapelog.coordinators.consumer.config import ConsumerConfig
 from tapelog.coordinators.consumer.owner import ConsumerOwner
 from tapelog.coordinators.consumer.registry import ConsumerGroups
 from tapelog.coordinators.consumer.watch import TopicWatch
-from tapelog.coordinators.offsets.delete import expired
+from tapelog.coordinators.offsets.expiry import OffsetExpiry
 from tapelog.coordinators.offsets.loader import OffsetLoader
 from tapelog.coordinators.offsets.owner import OffsetDesk, OffsetOwner
-from tapelog.coordinators.outcome import CoordinatorRecord, Held, Outcome, ShardContext
+from tapelog.coordinators.outcome import CoordinatorRecord, Held, ShardContext
 from tapelog.coordinators.records import decode_record, encode_record
 from tapelog.coordinators.state import GroupState
 from tapelog.wire.errors import ErrorCode
 from tapelog.wire.records.consumer_group_member_metadata_key import ConsumerGroupMemberMetadataKey
 from tapelog.wire.records.consumer_group_metadata_key import ConsumerGroupMetadataKey
 from tapelog.wire.records.group_metadata_key import GroupMetadataKey
-
-EXPIRY: Final = "expiry"
 
 
 class GroupMachine:
@@ -49,8 +45,7 @@ class GroupMachine:
         )
         self._loader = OffsetLoader(self.state.offsets)
         self.offsets = OffsetDesk(self.state.offsets, config, context.clock, self.owner_of)
-        self._context = context
-        self._config = config
+        self._expiry = OffsetExpiry(self.offsets, context, self.state.group_ids)
         self._serving = False
 
     def encode(self, record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
@@ -106,7 +101,7 @@ class GroupMachine:
         self._serving = True
         activate(self.classic)
         sessions.activate(self.consumer)
-        self._context.set_deadline(EXPIRY, self._config.expiry_interval_ms, self._expire)
+        self._expiry.start()
 
     def on_unloaded(self) -> None:
         """Whoever waits in a group looks for its new coordinator."""
@@ -140,7 +135,3 @@ class GroupMachine:
         for group in self.state.consumer.groups():
             assert group.group_id not in self.state.metadata, f"{group.group_id} is of both kinds"
         self.state.offsets.pending.invariants()
-
-    def _expire(self) -> Outcome[None]:
-        self._context.set_deadline(EXPIRY, self._config.expiry_interval_ms, self._expire)
-        return expired(self.offsets, self.state.group_ids())

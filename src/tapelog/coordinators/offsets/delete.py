@@ -1,18 +1,14 @@
-"""Offsets that go away: OffsetDelete (version 0), deleted topics, and retention.
+"""Offsets that are deleted: by OffsetDelete (version 0), with their group, with their topic.
 
-Offsets of a group with members expire only where nobody subscribes to the topic any more; those of an empty group once
-it has been empty, and those of a consumer outside any group once it has been silent, for the retention time.
-A tombstone ends what is pending in a partition along with what is committed; retention leaves both alone while
-anything is pending there, and the group while anything of it is.
+A tombstone ends what is pending in a partition along with what is committed there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
-from tapelog.coordinators.offsets.owner import OffsetDesk, OffsetOwner
+from tapelog.coordinators.offsets.owner import OffsetDesk
 from tapelog.coordinators.offsets.store import OffsetStore
-from tapelog.coordinators.offsets.stored import StoredOffset, TopicPartition
 from tapelog.coordinators.outcome import CoordinatorRecord, Outcome
 from tapelog.coordinators.records import offset_tombstone
 from tapelog.wire.errors import ErrorCode, KafkaError
@@ -60,36 +56,3 @@ def of_topics(store: OffsetStore, names: Collection[str]) -> Outcome[None]:
         for where in sorted(where for where in store.places_of(group_id) if where[0] in names)
     ]
     return Outcome(records, None, atomic=False)
-
-
-def expired(desk: OffsetDesk, group_ids: list[str]) -> Outcome[None]:
-    """Everything of these groups that retention takes away now; deserted groups without an offset left go too."""
-    records: list[CoordinatorRecord] = []
-    pending = desk.store.pending
-    for group_id in group_ids:
-        owner = desk.owner_of(group_id)
-        if owner is None:
-            continue
-        gone: list[TopicPartition] = []
-        kept = pending.has_group(group_id)
-        for where, found in desk.store.newest(group_id):
-            if _is_expired(desk, owner, where[0], found) and not pending.has(group_id, where):
-                gone.append(where)
-            else:
-                kept = True
-        records.extend(offset_tombstone(group_id, *where) for where in sorted(gone))
-        if not kept and owner.is_deserted:
-            records.extend(owner.tombstones())
-    return Outcome(records, None, atomic=False)
-
-
-def _is_expired(desk: OffsetDesk, owner: OffsetOwner, topic: str, found: StoredOffset) -> bool:
-    if owner.is_subscribed_to(topic):
-        return False
-    since_ms = owner.idle_since_ms(found.commit_timestamp)
-    if since_ms is None:
-        return False
-    now_ms = desk.clock.wall_ms()
-    if found.expire_timestamp >= 0:
-        return now_ms >= found.expire_timestamp
-    return now_ms - since_ms >= desk.config.offsets_retention_ms
