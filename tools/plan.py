@@ -47,6 +47,7 @@ SUITES = (
     Suite("simulation", (INTERPRETED,), 1.5, 2, "the node in virtual time, with power cuts, from seeds"),
     Suite("fuzz", (INTERPRETED, COMPILED), 0.8, 0, "hostile bytes, fixed seeds"),
     Suite("clients", (INTERPRETED, COMPILED), 3, 0, "real clients nobody here wrote"),
+    Suite("toolkit", (INTERPRETED,), 2, 2, "what applications build on, and the examples"),
     Suite("chaos", (COMPILED,), 1.5, 0, "kill -9 and power cuts on real processes"),
 )
 
@@ -59,5 +60,7 @@ TOOLS = {
     "node": "KafkaJS",
     "npm": "fetches it",
     "kcat": "kcat",
+    "redis-server": "the toolkit's Redis store",
+    "postgres": "the toolkit's PostgreSQL store and outbox",
     "gcc": "the compiled hot path; the preloaded power cut",
 }

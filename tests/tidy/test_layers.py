@@ -45,6 +45,10 @@ def test_the_rooms_keep_their_layers() -> None:
         ("coordinators", "from random import random", "Machines have no"),
         ("metadata", "import asyncio", "Machines have no"),
         ("testing", "import tapelog.node", "Testing starts a broker"),
+        ("toolkit", "import tapelog.wire.crc", "The toolkit is for any cluster"),
+        ("toolkit", "from tapelog.node import core", "The toolkit is for any cluster"),
+        ("toolkit", "def later() -> None:\n    import tapelog.log.log", "The toolkit is for any cluster"),
+        ("node", "import tapelog.toolkit", "Imports go downwards only"),
         ("node", "import tapelog.sim", "Nothing real is built on the simulation"),
     ],
 )

@@ -63,6 +63,7 @@ class Engine:
     _progress: Progress = field(default_factory=Progress)
     _attempts: dict[tuple[Place, int], int] = field(default_factory=dict)
     _instead: dict[tuple[Place, int], tuple[Send, ...]] = field(default_factory=dict)
+    _suspects: set[tuple[Place, int]] = field(default_factory=set)
     _began: float | None = None
     _undone_in_a_row: int = 0
 
@@ -106,11 +107,14 @@ class Engine:
 
     def round(self, source: Source) -> None:
         """One turn: take what is there, work on it, settle when the batch is full or old enough."""
-        records = source.take(self.bounds.records - len(self._progress), self._patience())
+        records = source.take(self._records_max() - len(self._progress), self._patience())
         if records or self._gate_is_due():
             self._work(source, records)
         if self._batch_is_over():
             self.settle(source)
+
+    def _records_max(self) -> int:
+        return 1 if self._suspects else self.bounds.records
 
     def _patience(self) -> float:
         now = self.clock()
@@ -126,7 +130,7 @@ class Engine:
     def _batch_is_over(self) -> bool:
         if self._began is None:
             return False
-        return len(self._progress) >= self.bounds.records or self.clock() - self._began >= self.bounds.seconds
+        return len(self._progress) >= self._records_max() or self.clock() - self._began >= self.bounds.seconds
 
     def _work(self, source: Source, records: list[Record]) -> None:
         for record in records:
@@ -235,6 +239,11 @@ class Engine:
         settled = self.delivery.settle(positions)
         if settled is Settled.DONE:
             self._progress.committed(positions)
+            self._suspects = {
+                (place, offset)
+                for place, offset in self._suspects
+                if place not in positions or offset >= positions[place].offset
+            }
             self.stats.batches += self._began is not None
             self._undone_in_a_row = 0
             self._began = None
@@ -245,11 +254,19 @@ class Engine:
         return settled
 
     def _undone(self, source: Source) -> None:
-        """The batch is to be done again, after a pause that grows as long as that goes on."""
+        """The batch is to be done again, after a pause that grows as long as that goes on.
+
+        When the broker refused a message, it refused all that travelled with it: they are done again one by one, and
+        the policy is asked about a record only when it was alone.
+        """
+        alone = len(self._progress) == 1
         self._undo(source)
         failures = self.delivery.failures.take()
         for record, failure in failures:
-            self._decide(source, record, failure, remember=True)
+            if alone:
+                self._decide(source, record, failure, remember=True)
+            else:
+                self._suspects.add((record.place, record.offset))
         if not failures:
             self._undone_in_a_row += 1
             source.inbox.close(self.clock() + self.backoff.wait_s(self._undone_in_a_row))
@@ -268,6 +285,7 @@ class Engine:
             self._undo(source)
         self._progress.forget(places)
         self.gate.forget(places)
+        self._suspects = {key for key in self._suspects if key[0] not in places}
         for key in [key for key in self._attempts if key[0] in places]:
             del self._attempts[key]
         for key in [key for key in self._instead if key[0] in places]:

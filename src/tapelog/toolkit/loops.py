@@ -86,6 +86,8 @@ def exactly_once_plan(
     options: Options,
 ) -> Plan:
     """The plan behind `exactly_once`."""
+    if options.get("batch_seconds", BATCH_SECONDS) >= timeout_s:
+        raise ValueError(f"a batch must end before its transaction does: batch_seconds >= {timeout_s:g}")
     name = transactional_id or f"{group}-{uuid.uuid4().hex}"
     config = transactional_config(cluster, name, timeout_s, options.get("producer"))
     grace_s = options.get("grace_seconds", GRACE_S)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -93,6 +94,14 @@ def enqueue(producer: Producer, record: Record, send: Send, failures: Failures) 
             return
 
 
+def throw_away(producer: Producer) -> None:
+    """Drop what a producer still has to send. One that is finished says so at every call; we know."""
+    with suppress(KafkaException):
+        producer.purge()
+    with suppress(KafkaException):
+        producer.flush(0)
+
+
 class Sink:
     """An idempotent producer. It is made when first used: loops that send nothing have none."""
 
@@ -145,5 +154,4 @@ class Sink:
         """Forget what has not been sent yet, and the producer with it."""
         producer, self._producer = self._producer, None
         if producer is not None:
-            producer.purge()
-            producer.flush(0)
+            throw_away(producer)

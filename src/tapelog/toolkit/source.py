@@ -133,7 +133,8 @@ class Source:
 
     def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         places = {(part.topic, part.partition) for part in partitions}
-        log.info("assigned: %s", _names(places))
+        if places:  # with an incremental assignor often nothing
+            log.info("assigned: %s", _names(places))
         self._assigned = True
         self._owned |= places
 
@@ -150,6 +151,8 @@ class Source:
             tell(places)
         except BaseException as error:  # out of a callback of the client it would not get far
             self._trouble = error
+        if self._paused & places:  # the client would remember it, should the partition ever come back
+            self._consumer.resume([TopicPartition(*place) for place in sorted(self._paused & places)])
         self._owned -= places
         self._paused -= places
         self._ended -= places

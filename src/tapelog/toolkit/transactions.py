@@ -17,7 +17,7 @@ from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
 from tapelog.toolkit.clients import kafka_error
 from tapelog.toolkit.durations import Backoff
 from tapelog.toolkit.records import Record, Send
-from tapelog.toolkit.sink import PASSING, Failures, Interrupted, SendFailed, enqueue
+from tapelog.toolkit.sink import PASSING, Failures, Interrupted, SendFailed, enqueue, throw_away
 
 log = logging.getLogger(__name__)
 
@@ -141,8 +141,7 @@ class Transactions:
         """Forget the producer; the next transaction makes a new one."""
         producer, self._producer, self._began = self._producer, None, None
         if producer is not None:
-            producer.purge()
-            producer.flush(0)
+            throw_away(producer)
 
     def _try(self, call: Callable[[], None]) -> None:
         try:

@@ -317,3 +317,25 @@ def test_skipping_counts_as_done() -> None:
     run.turn()
     run.settle()
     assert (values(producer), run.consumer.committed) == (["0:2"], {("in", 0): 3})
+
+
+def test_records_refused_together_are_tried_one_by_one_and_only_the_guilty_one_is_blamed() -> None:
+    policy = Policy(Instead([Send("dead", "2")]))
+    run, producer = bench("least", Handler(), on_error=policy)
+    run.owns(0)
+    run.consumer.give("in", 0, 1, 2, 3)
+    producer.plan("deliver", TOO_LARGE, TOO_LARGE, TOO_LARGE)
+    run.turn()
+    run.settle()
+    assert (producer.stored, policy.asked) == ([], [])
+    run.turn()
+    assert values(producer) == ["0:1"]
+    producer.plan("deliver", TOO_LARGE)
+    run.turn()
+    assert policy.asked == [(2, "SendFailed", 1)]
+    run.turn(3)
+    run.consumer.give("in", 0, 4, 5)
+    run.turn()
+    run.settle()
+    assert producer.stored == [("out", "0:1"), ("dead", "2"), *(("out", f"0:{n}") for n in (3, 4, 5))]
+    assert run.consumer.committed == {("in", 0): 6}

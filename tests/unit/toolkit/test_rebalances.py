@@ -84,6 +84,7 @@ def test_fetched_records_of_a_partition_that_is_given_up_are_not_handled() -> No
     run.turn(3)
     assert handle.seen == ["0:1"]
     assert not run.engine._attempts and not len(run.source.inbox)
+    assert not run.consumer.paused, "a client remembers that for a partition that comes back"
 
 
 def test_a_partition_that_comes_back_starts_where_the_group_stands() -> None:
