@@ -32,7 +32,7 @@ from tapelog.coordinators.consumer.records import current_record, member_record,
 from tapelog.coordinators.consumer.registry import ConsumerGroups
 from tapelog.coordinators.consumer.sessions import extend_session, watch_revocation
 from tapelog.coordinators.consumer.subscription import Seat, move_epoch, topics_with
-from tapelog.coordinators.consumer.target import target_for
+from tapelog.coordinators.consumer.target import target_bytes, target_for
 from tapelog.coordinators.outcome import CoordinatorRecord, Outcome
 from tapelog.coordinators.records import group_tombstone
 from tapelog.wire.errors import ErrorCode, KafkaError
@@ -43,8 +43,8 @@ from tapelog.wire.messages.consumer_group_heartbeat_response import (
     TopicPartitions,
 )
 
-ATOMIC_RECORDS_MAX: Final = 2000
-"""A change of more records than this may be spread over several batches; the targets' epoch is written last."""
+ATOMIC_BYTES_MAX: Final = 128 * 1024
+"""A change that takes about more than this may be spread over several batches; the targets' epoch is written last."""
 
 
 def heartbeat(
@@ -68,11 +68,12 @@ def heartbeat(
     )
     if joining or _says_everything(request) or current.assigned != seat.current.assigned:
         response.assignment = _assignment(current.assigned)
+    converted = not group.is_empty and groups.find(group.group_id) is None
     return Outcome(
         records,
         response,
         failed=lambda _: groups.forget(group.group_id),
-        atomic=len(records) <= ATOMIC_RECORDS_MAX or groups.find(group.group_id) is None,
+        atomic=converted or target_bytes(records) <= ATOMIC_BYTES_MAX,
     )
 
 
