@@ -47,7 +47,7 @@ def test_many_at_once_create_it_once_and_all_are_answered(rig: Rig) -> None:
     assert rig.topic_id(OFFSETS) == first
 
 
-@pytest.mark.parametrize("kind", [1, 2, 9])
+@pytest.mark.parametrize("kind", [2, 9])
 def test_coordinators_that_are_not_served_are_refused(rig: Rig, kind: int) -> None:
     version = 6 if kind == 2 else 3
     request = FindCoordinatorRequest(key_type=kind)
@@ -58,6 +58,21 @@ def test_coordinators_that_are_not_served_are_refused(rig: Rig, kind: int) -> No
         request.key = "a"
         codes = [rig.client.call(request, version).error_code]
     assert codes == [ErrorCode.INVALID_REQUEST]
+
+
+@pytest.mark.parametrize("version", [1, 3, 6])
+def test_the_first_question_for_transactions_creates_their_topic(version: int) -> None:
+    rig = Rig(transaction_state_log_num_partitions="3")
+    if version >= 4:
+        request = FindCoordinatorRequest(key_type=1, coordinator_keys=["a", "b"])
+        found = [(one.error_code, one.node_id) for one in rig.client.call(request, version).coordinators]
+        assert found == [(0, 1), (0, 1)]
+    else:
+        response = rig.client.call(FindCoordinatorRequest(key="a", key_type=1), version)
+        assert (response.error_code, response.node_id, response.port) == (0, 1, 9092)
+    assert rig.node.core is not None
+    assert len(rig.node.core.topics["__transaction_state"].partitions) == 3
+    assert OFFSETS not in rig.node.core.topics
 
 
 # -- InitProducerId
@@ -94,8 +109,8 @@ def test_no_id_leaves_before_its_block_is_durable(rig: Rig) -> None:
     assert answers[0].error_code == 0
 
 
-def test_transactional_ids_are_refused_for_now(rig: Rig) -> None:
-    for name, code in (("", ErrorCode.INVALID_REQUEST), ("t", ErrorCode.COORDINATOR_NOT_AVAILABLE)):
+def test_a_transactional_id_needs_a_coordinator_first(rig: Rig) -> None:
+    for name, code in (("", ErrorCode.INVALID_REQUEST), ("t", ErrorCode.NOT_COORDINATOR)):
         response = rig.client.call(InitProducerIdRequest(transactional_id=name, transaction_timeout_ms=1000), 4)
         assert (response.error_code, response.producer_id) == (code, -1)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from tapelog.coordinators.transactions.states import LABELS, Transaction, TxnState
 from tapelog.coordinators.transactions.store import TransactionStore
@@ -12,6 +12,9 @@ from tapelog.wire.messages.describe_transactions_response import TopicData
 from tapelog.wire.messages.describe_transactions_response import TransactionState as DescribedTransaction
 from tapelog.wire.messages.list_transactions_request import ListTransactionsRequest
 from tapelog.wire.messages.list_transactions_response import TransactionState as ListedTransaction
+
+PATTERN_BYTES_MAX: Final = 1 << 20
+"""What a compiled pattern may take."""
 
 _STATES = {label: state for state, label in LABELS.items()}
 
@@ -79,6 +82,7 @@ def _compiled(pattern: str) -> Any:
 
     options = re2.Options()
     options.log_errors = False
+    options.max_mem = PATTERN_BYTES_MAX
     try:
         return re2.compile(pattern, options=options)
     except re2.error as error:

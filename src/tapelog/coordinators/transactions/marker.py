@@ -7,14 +7,12 @@ call (`node/markers.py`), in a cluster WriteTxnMarkers over the wire: neither si
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from tapelog.wire.errors import ErrorCode
 
 
-@dataclass(frozen=True, slots=True)
-class TxnMarker:
+class TxnMarker(NamedTuple):
     """One producer's transaction is over: committed or aborted, by the coordinator of that epoch.
 
     With transaction version 2 the epoch is already the one of the next transaction, so a partition takes a marker only

@@ -6,9 +6,8 @@ refuses what `NEXT_STATES` does not allow; so an illegal transition is a bug fou
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 NO_PRODUCER_ID: Final = -1
 NO_PRODUCER_EPOCH: Final = -1
@@ -81,8 +80,7 @@ class IllegalTransitionError(AssertionError):
     """A handler wanted a step that the table does not have."""
 
 
-@dataclass(frozen=True, slots=True)
-class Transaction:
+class Transaction(NamedTuple):
     """Everything durable about one transactional id."""
 
     producer_id: int
@@ -101,7 +99,8 @@ class Transaction:
         """The transaction in its next state; the producer id it had is remembered as the previous one."""
         if state not in NEXT_STATES[self.state]:
             raise IllegalTransitionError(f"{self.state.label} is never followed by {state.label}")
-        return replace(self, state=state, updated_ms=now_ms, **{"previous_producer_id": self.producer_id, **changes})
+        changed = {"previous_producer_id": self.producer_id, **changes}
+        return self._replace(state=state, updated_ms=now_ms, **changed)
 
     @property
     def ending(self) -> bool:
