@@ -65,7 +65,7 @@ def _member(groups: ConsumerGroups, group: ConsumerGroup, member_id: str, member
         client_id=member.client_id,
         client_host=member.client_host,
         subscribed_topic_names=sorted(member.names),
-        subscribed_topic_regex=member.regex or None,
+        subscribed_topic_regex=member.regex,
         assignment=_assignment(groups, _held(current)),
         target_assignment=_assignment(groups, {topic_id: list(partitions) for topic_id, partitions in target.items()}),
         member_type=CONSUMER_MEMBER if member.classic is None else CLASSIC_MEMBER,

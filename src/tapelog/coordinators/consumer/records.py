@@ -78,7 +78,7 @@ def member_record(group_id: str, member_id: str, member: MemberMetadata) -> Coor
         client_id=member.client_id,
         client_host=member.client_host,
         subscribed_topic_names=sorted(member.names),
-        subscribed_topic_regex=member.regex or None,
+        subscribed_topic_regex=member.regex,
         rebalance_timeout_ms=member.rebalance_timeout_ms,
         server_assignor=member.assignor,
         classic_member_metadata=classic,
