@@ -45,17 +45,10 @@ def list_groups(
     if lag:
         from tapelog.toolkit.lag import LagReader
 
-        with (
-            connection.explaining(),
-            LagReader(connection.config, admin=connection.admin, timeout_s=timeout) as reader,
-        ):
-            found = reader.measure(one.group for one in listed if one.kind != "share")
+        with LagReader(connection.config, admin=connection.admin, timeout_s=timeout) as reader:
+            found = group_lag.measured(connection, reader, {one.group: one.kind for one in listed})
         for row in rows:
-            entry = found.get(row["group"])
-            row |= {
-                "lag_records": None if entry is None else entry.records,
-                "lag_seconds": None if entry is None else entry.seconds,
-            }
+            row |= {"lag_records": found[row["group"]].records, "lag_seconds": found[row["group"]].seconds}
     if not rows and not json:
         remark("no groups yet; a consumer with a group id makes one: `tape consume TOPIC --group NAME`")
         return
@@ -65,8 +58,7 @@ def list_groups(
 
 
 def _lag_cells(row: dict[str, Any]) -> list[str | None]:
-    records = row["lag_records"]
-    return [None if records is None else format_count(records), group_lag.seconds_text(row["lag_seconds"])]
+    return [format_count(row["lag_records"]), group_lag.seconds_text(row["lag_seconds"])]
 
 
 @app.command()

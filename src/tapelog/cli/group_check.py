@@ -65,7 +65,11 @@ def check_groups(
     limits = Limits(_ms(window) or 0, _ms(warn_age), _ms(max_age))
     sample_ms = _ms(sample)
     connection = Connection(bootstrap, properties, timeout)
-    names = list(groups or (one.group for one in list_all(connection) if one.kind != "share"))
+    listed = list_all(connection)
+    shared = {one.group for one in listed if one.kind == "share"}
+    names = list(groups or (one.group for one in listed if one.group not in shared))
+    if shared.intersection(names):
+        raise CliError("share groups commit nothing to judge by", "`tape group lag` shows their lag", EXIT_USAGE)
     with (
         connection.explaining(group=", ".join(names)),
         LagReader(

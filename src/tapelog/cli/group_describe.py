@@ -14,6 +14,7 @@ from tapelog.cli.group_lag import (
     PARTITION_COLUMNS,
     UNCOMMITTED,
     isolation_of,
+    measured,
     partition_cells,
     partition_document,
     seconds_text,
@@ -52,12 +53,9 @@ def describe(
     connection = Connection(bootstrap, properties, timeout)
     info = describe_group(connection, group)
     isolation = isolation_of(uncommitted)
-    with (
-        connection.explaining(group=group),
-        LagReader(connection.config, isolation=isolation, admin=connection.admin, timeout_s=timeout) as reader,
-    ):
-        found = reader.measure([group], {group: tuple(info.owners)})[group]
-    history = None if info.members else _history(connection, group)
+    with LagReader(connection.config, isolation=isolation, admin=connection.admin, timeout_s=timeout) as reader:
+        found = measured(connection, reader, {group: info.kind}, {group: tuple(info.owners)})[group]
+    history = None if info.members or info.kind == "share" else _history(connection, group)
     expiry = {} if info.members else expiries(info, found, history, retention_ms(connection, info))
     result = document(info, found, expiry, history)
     emit(json, result, lambda: view(info, found, expiry))

@@ -83,9 +83,14 @@ def words_of(name: str) -> str:
 def describe_group(connection: Connection, group: str) -> GroupInfo:
     """A group that exists; CliError otherwise."""
     future = connection.admin.describe_consumer_groups([group], request_timeout=connection.timeout_s)[group]
-    found = connection.result(future, group=group)
+    try:
+        found = connection.result(future, group=group)
+    except CliError as error:
+        if error.exit_code == EXIT_NOT_FOUND:
+            return _other_kind(connection, group)
+        raise
     if found.state == ConsumerGroupState.DEAD:
-        raise CliError(f"there is no group `{group}`", "`tape group list` shows all", EXIT_NOT_FOUND)
+        return _other_kind(connection, group)
     kind = kind_name(getattr(found, "type", None))
     info = GroupInfo(
         group,
@@ -97,6 +102,15 @@ def describe_group(connection: Connection, group: str) -> GroupInfo:
         members=tuple(sorted((_member(one, kind) for one in found.members), key=lambda one: one.member_id)),
     )
     return info if kind != "consumer" else _with_epochs(connection, info)
+
+
+def _other_kind(connection: Connection, group: str) -> GroupInfo:
+    """A group that librdkafka does not describe: a share group, or none."""
+    if not any(one.group == group and one.kind == "share" for one in list_all(connection)):
+        raise CliError(f"there is no group `{group}`", "`tape group list` shows all", EXIT_NOT_FOUND)
+    from tapelog.cli.share_groups import describe_share_group
+
+    return describe_share_group(connection, group)
 
 
 def _member(found: Any, kind: str) -> Member:

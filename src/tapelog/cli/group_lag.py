@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,10 +15,12 @@ from tapelog.cli.connect import Connection
 from tapelog.cli.group_info import list_all
 from tapelog.cli.options import DEFAULT_BOOTSTRAP, Bootstrap, Json, MaybeGroups, Properties, Timeout
 from tapelog.cli.output import EXIT_USAGE, CliError, console, emit, print_json, table
+from tapelog.cli.reset import Place
 from tapelog.cli.units import format_count, format_duration, parse_duration_ms
 
 if TYPE_CHECKING:
-    from tapelog.toolkit.lag.values import GroupLag, Isolation, PartitionLag
+    from tapelog.toolkit.lag import LagReader
+    from tapelog.toolkit.lag.values import Committed, GroupLag, Isolation, PartitionLag
 
 EVERY_MS_MIN = 100
 UNCOMMITTED = Annotated[
@@ -59,9 +61,8 @@ def lag(
     with LagReader(connection.config, isolation=isolation, admin=connection.admin, timeout_s=timeout) as reader:
 
         def look() -> tuple[Any, RenderableType]:
-            names = list(groups or (one.group for one in list_all(connection) if one.kind != "share"))
-            with connection.explaining(group=", ".join(names)):
-                found = reader.measure(names)
+            kinds = {one.group: one.kind for one in list_all(connection)}
+            found = measured(connection, reader, {group: kinds.get(group, "classic") for group in groups or kinds})
             return [document(one) for one in found.values()], shown(list(found.values()), partitions or bool(groups))
 
         if watch or times:
@@ -69,6 +70,24 @@ def lag(
         else:
             result, view = look()
             emit(json, result, lambda: [view])
+
+
+def measured(
+    connection: Connection,
+    reader: LagReader,
+    kinds: Mapping[str, str],
+    more: Mapping[str, tuple[Place, ...]] | None = None,
+) -> dict[str, GroupLag]:
+    """The lag of groups whose kinds are known, in the order given."""
+    shared = [group for group, kind in kinds.items() if kind == "share"]
+    with connection.explaining(group=", ".join(kinds)):
+        offsets: dict[str, dict[Place, Committed]] = reader.committed(group for group in kinds if group not in shared)
+        if shared:
+            from tapelog.cli.share_groups import share_offsets
+
+            offsets |= share_offsets(connection, shared)
+        found = reader.lag_of(offsets, more)
+    return {group: found[group] for group in kinds}
 
 
 def every_seconds(text: str) -> float:
