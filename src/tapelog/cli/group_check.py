@@ -77,7 +77,7 @@ def check_groups(
         ) as reader,
     ):
         judge = HealthReader(
-            connection.config, reader, limits, sample_s=None if sample_ms is None else sample_ms / 1000
+            connection.config, reader, limits, sample_s=None if sample_ms is None else sample_ms / 1000, notice=remark
         )
         found = list(judge.judge(names).values())
     for one in found:

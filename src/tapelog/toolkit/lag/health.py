@@ -53,15 +53,25 @@ class GroupHealth:
 
 
 class HealthReader:
-    """Judges groups of one cluster; keeps its connections. One thread at a time."""
+    """Judges groups of one cluster; keeps its connections. One thread at a time.
+
+    `notice` is told when groups have to be watched because their past commits cannot be read.
+    """
 
     def __init__(
-        self, cluster: Cluster, reader: LagReader, limits: Limits = DEFAULT_LIMITS, *, sample_s: float | None = None
+        self,
+        cluster: Cluster,
+        reader: LagReader,
+        limits: Limits = DEFAULT_LIMITS,
+        *,
+        sample_s: float | None = None,
+        notice: Callable[[str], None] | None = None,
     ) -> None:
         self._cluster = cluster
         self._reader = reader
         self._limits = limits
         self._sample_s = sample_s
+        self._notice = notice
 
     def judge(self, groups: Iterable[str], sleep: Callable[[float], None] = time.sleep) -> dict[str, GroupHealth]:
         """Judge groups: at once from their commits, or by sampling where commits cannot be read (or `sample_s`)."""
@@ -117,6 +127,10 @@ class HealthReader:
     def _sampled(
         self, groups: list[str], more: Mapping[str, tuple[Place, ...]], sleep: Callable[[float], None]
     ) -> tuple[dict[str, GroupLag], Samples]:
+        if self._sample_s is None and self._notice is not None:
+            self._notice(
+                f"past commits cannot all be read from __consumer_offsets: watching for {SAMPLE_S_DEFAULT:g} s"
+            )
         every_s = (self._sample_s if self._sample_s is not None else SAMPLE_S_DEFAULT) / SAMPLES_LIVE
         taken: dict[tuple[str, Place], list[Sample]] = {}
         lags: dict[str, GroupLag] = {}
