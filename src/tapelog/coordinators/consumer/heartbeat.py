@@ -28,11 +28,11 @@ from tapelog.coordinators.consumer.member import (
 )
 from tapelog.coordinators.consumer.migration.upgrade import upgrade
 from tapelog.coordinators.consumer.reconcile import Goal, Reported, reconcile
-from tapelog.coordinators.consumer.records import current_record, member_record, target_record
+from tapelog.coordinators.consumer.records import bytes_of, current_record, member_record, target_record
 from tapelog.coordinators.consumer.registry import ConsumerGroups
 from tapelog.coordinators.consumer.sessions import extend_session, watch_revocation
 from tapelog.coordinators.consumer.subscription import Seat, move_epoch, topics_with
-from tapelog.coordinators.consumer.target import target_bytes, target_for
+from tapelog.coordinators.consumer.target import target_for
 from tapelog.coordinators.outcome import CoordinatorRecord, Outcome
 from tapelog.coordinators.records import group_tombstone
 from tapelog.wire.errors import ErrorCode, KafkaError
@@ -73,7 +73,7 @@ def heartbeat(
         records,
         response,
         failed=lambda _: groups.forget(group.group_id),
-        atomic=converted or target_bytes(records) <= ATOMIC_BYTES_MAX,
+        atomic=converted or bytes_of(records) <= ATOMIC_BYTES_MAX,
     )
 
 

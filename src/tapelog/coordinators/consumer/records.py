@@ -5,6 +5,8 @@ Whatever has no order of its own is sorted, so that equal states are written as 
 
 from __future__ import annotations
 
+from typing import Final
+
 from tapelog.coordinators.consumer.assignors.spec import Assignment
 from tapelog.coordinators.consumer.member import (
     STATES,
@@ -215,3 +217,22 @@ def regex_tombstone(group_id: str, regex: str) -> CoordinatorRecord:
 def regex_of(value: ConsumerGroupRegularExpressionValue) -> ResolvedRegex:
     """The resolution that the record tells of."""
     return ResolvedRegex(frozenset(value.topics), value.version, value.timestamp)
+
+
+# -- how large they are
+
+RECORD_BYTES: Final = 150
+TOPIC_BYTES: Final = 24
+"""About what a record takes beside its topics, and a topic beside its partitions."""
+
+
+def bytes_of(records: list[CoordinatorRecord]) -> int:
+    """About how much these records take."""
+    size = RECORD_BYTES * len(records)
+    for record in records:
+        if isinstance(record.value, ConsumerGroupTargetAssignmentMemberValue):
+            size += sum(TOPIC_BYTES + 4 * len(topic.partitions) for topic in record.value.topic_partitions)
+        elif isinstance(record.value, ConsumerGroupCurrentMemberAssignmentValue):
+            owned = [*record.value.assigned_partitions, *record.value.partitions_pending_revocation]
+            size += sum(TOPIC_BYTES + 8 * len(topic.partitions) for topic in owned)
+    return size

@@ -7,7 +7,6 @@ them, at the first heartbeat after it. Until then newcomers have an empty target
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 from tapelog.coordinators.consumer.assignors.spec import Assignment, Assignor, GroupSpec, MemberSpec, TopicSpec
 from tapelog.coordinators.consumer.group import ConsumerGroup
@@ -16,11 +15,6 @@ from tapelog.coordinators.consumer.records import target_epoch_record, target_re
 from tapelog.coordinators.consumer.registry import ConsumerGroups
 from tapelog.coordinators.consumer.subscription import Seat, topics_with
 from tapelog.coordinators.outcome import CoordinatorRecord
-from tapelog.wire.records.consumer_group_target_assignment_member_value import ConsumerGroupTargetAssignmentMemberValue
-
-TARGET_BYTES: Final = 100
-TOPIC_BYTES: Final = 20
-"""What the record of a target takes beside its topics, and a topic beside its partitions."""
 
 
 def target_for(
@@ -64,15 +58,6 @@ def preferred_assignor(
 def most_voted(groups: ConsumerGroups, votes: Mapping[str, int]) -> str:
     """The assignor with most votes; among equals, and without any, the one configured first."""
     return max(groups.config.assignors, key=lambda name: votes.get(name, 0))
-
-
-def target_bytes(records: list[CoordinatorRecord]) -> int:
-    """About how much the targets among these records take."""
-    size = 0
-    for record in records:
-        if isinstance(record.value, ConsumerGroupTargetAssignmentMemberValue):
-            size += TARGET_BYTES + sum(TOPIC_BYTES + 4 * len(t.partitions) for t in record.value.topic_partitions)
-    return size
 
 
 def _question(
