@@ -139,7 +139,7 @@ def group_lines(health: GroupHealth, every: bool) -> list[Text]:
     count = health.membership.members
     head = f"  {health.group}: {health.membership.state}, {count} member{'' if count == 1 else 's'}"
     if health.verdict.value == "OK":
-        head += f", {len(health.findings)} partitions fine"
+        head += f", {len(health.findings)} partition{'' if len(health.findings) == 1 else 's'} fine"
     lines = [Text.assemble(_mark(health.verdict.value), head)]
     for finding in health.findings:
         if finding.verdict.value != "OK" or every:
