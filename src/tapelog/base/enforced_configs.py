@@ -88,6 +88,7 @@ ENFORCED: Final[frozenset[str]] = frozenset(
         "group.consumer.min.session.timeout.ms",
         "group.consumer.regex.refresh.interval.ms",
         "group.consumer.session.timeout.ms",
+        "group.coordinator.rebalance.protocols",
         "group.initial.rebalance.delay.ms",
         "group.max.session.timeout.ms",
         "group.max.size",

@@ -48,6 +48,9 @@ class ConsumerRequests:
                 reasons[error.code] = error.message or error.code.name
                 raise
 
+        if not self._config.enabled:
+            refuse(ErrorCode.UNSUPPORTED_VERSION)
+            return
         try:
             check_request(request, caller.api_version, self._config.assignors)
         except KafkaError as error:
@@ -71,6 +74,8 @@ class ConsumerRequests:
         done(ConsumerGroupDescribeResponse(groups=described))
 
     def _describe(self, group_id: str) -> DescribedGroup:
+        if not self._config.enabled:
+            return DescribedGroup(group_id=group_id, error_code=ErrorCode.UNSUPPORTED_VERSION)
         if not group_id:
             return DescribedGroup(group_id=group_id, error_code=ErrorCode.INVALID_GROUP_ID)
         try:

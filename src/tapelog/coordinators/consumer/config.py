@@ -24,6 +24,7 @@ CONSUMER_DEFAULTS: Final[dict[str, int]] = {
 }
 DEFAULT_ASSIGNORS: Final = "uniform,range"
 DEFAULT_MIGRATION: Final = "bidirectional"
+DEFAULT_PROTOCOLS: Final = "classic,consumer,streams"
 
 
 class GroupOverrides(Protocol):
@@ -52,7 +53,8 @@ class ConsumerConfig:
         self.members_max = self._values["group.consumer.max.size"]
         self.regex_refresh_ms = self._values["group.consumer.regex.refresh.interval.ms"]
         self.assignors = configured(given.get("group.consumer.assignors", DEFAULT_ASSIGNORS).split(","))
-        self.default_assignor = next(iter(self.assignors))
+        protocols = given.get("group.coordinator.rebalance.protocols", DEFAULT_PROTOCOLS).split(",")
+        self.enabled = "consumer" in [protocol.strip().lower() for protocol in protocols]
         policy = given.get("group.consumer.migration.policy", DEFAULT_MIGRATION).lower()
         self.upgrade_enabled = policy in ("bidirectional", "upgrade")
         self.downgrade_enabled = policy in ("bidirectional", "downgrade")

@@ -98,22 +98,27 @@ class ConsumerGroups:
 
 def session_deadline(group_id: str, member_id: str) -> str:
     """The deadline by which the member must be heard of."""
-    return f"member/{group_id}/{member_id}"
+    return f"member/{_named(group_id, member_id)}"
 
 
 def rebalance_deadline(group_id: str, member_id: str) -> str:
     """The deadline by which the member must have given back what it was asked for."""
-    return f"revoke/{group_id}/{member_id}"
+    return f"revoke/{_named(group_id, member_id)}"
 
 
 def join_deadline(group_id: str, member_id: str) -> str:
     """The deadline by which a member of the classic protocol that was told to join again must have done so."""
-    return f"rejoin/{group_id}/{member_id}"
+    return f"rejoin/{_named(group_id, member_id)}"
 
 
 def sync_deadline(group_id: str, member_id: str) -> str:
     """The deadline by which a member of the classic protocol must have fetched what it got when it joined."""
-    return f"collect/{group_id}/{member_id}"
+    return f"collect/{_named(group_id, member_id)}"
+
+
+def _named(group_id: str, member_id: str) -> str:
+    """One name per member, whatever is in the ids: both are chosen by clients."""
+    return f"{len(group_id)}/{group_id}/{member_id}"
 
 
 def cancel_deadlines(groups: ConsumerGroups, group_id: str, member_id: str) -> None:

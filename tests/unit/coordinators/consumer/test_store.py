@@ -1,4 +1,4 @@
-"""The hard state of consumer groups: records come back as they were, older ones are understood, and all is rewritable."""
+"""The hard state of consumer groups: records come back as they were, older ones are understood, all is rewritten."""
 
 from __future__ import annotations
 
