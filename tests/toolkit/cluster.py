@@ -67,6 +67,12 @@ class Cluster:
         """The values of everything in the topic."""
         return [record.text() for record in self.read(topic)]
 
+    def partitions(self, topic: str) -> int:
+        """How many it has."""
+        return len(
+            AdminClient({"bootstrap.servers": self.bootstrap}).list_topics(topic, timeout=10).topics[topic].partitions
+        )
+
     def committed(self, group: str, topic: str) -> dict[int, int]:
         """Where the group stands."""
         admin = AdminClient({"bootstrap.servers": self.bootstrap})

@@ -6,6 +6,7 @@ docs/guide/toolkit.md says what each promises and which crash shows it. Nothing 
 
 from __future__ import annotations
 
+from tapelog.toolkit.causal import DEPENDS_ON, CausalOrder, MissingDependencies, caused_by
 from tapelog.toolkit.clients import BadSetting, Cluster
 from tapelog.toolkit.durations import Backoff
 from tapelog.toolkit.engine import Stats
@@ -13,27 +14,35 @@ from tapelog.toolkit.failures import Again, Decision, Instead, OnError, RetryInP
 from tapelog.toolkit.loop import Loop, Options
 from tapelog.toolkit.loops import at_least_once, at_most_once, exactly_once
 from tapelog.toolkit.records import ID_HEADER, NoValue, Record, Send, Sends
+from tapelog.toolkit.redrive import Redriven, redrive
+from tapelog.toolkit.retry import DeadLetter, RetryTopics
 from tapelog.toolkit.runner import Handler
 from tapelog.toolkit.sink import Interrupted, SendFailed
 from tapelog.toolkit.transactions import Fenced
 
 __all__ = [
+    "DEPENDS_ON",
     "ID_HEADER",
     "Again",
     "Backoff",
     "BadSetting",
+    "CausalOrder",
     "Cluster",
+    "DeadLetter",
     "Decision",
     "Fenced",
     "Handler",
     "Instead",
     "Interrupted",
     "Loop",
+    "MissingDependencies",
     "NoValue",
     "OnError",
     "Options",
     "Record",
+    "Redriven",
     "RetryInPlace",
+    "RetryTopics",
     "Send",
     "SendFailed",
     "Sends",
@@ -43,5 +52,7 @@ __all__ = [
     "StopOnError",
     "at_least_once",
     "at_most_once",
+    "caused_by",
     "exactly_once",
+    "redrive",
 ]

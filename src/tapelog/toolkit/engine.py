@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from tapelog.toolkit.delivery import Delivery, Settled
 from tapelog.toolkit.durations import Backoff
-from tapelog.toolkit.failures import Again, Instead, OnError, Stop
+from tapelog.toolkit.failures import Again, Instead, OnError, Refused, Stop
 from tapelog.toolkit.gate import Gate, OpenGate
 from tapelog.toolkit.progress import Progress
 from tapelog.toolkit.records import Place, Record, Send
@@ -39,11 +39,11 @@ class Bounds:
 
 @dataclass(slots=True)
 class Stats:
-    """What a loop has done so far."""
+    """What a loop has done so far. What was undone is not among `handled` and `sent`."""
 
     handled: int = 0
-    failed: int = 0
     sent: int = 0
+    failed: int = 0
     batches: int = 0
     undone: int = 0
 
@@ -66,6 +66,8 @@ class Engine:
     _suspects: set[tuple[Place, int]] = field(default_factory=set)
     _began: float | None = None
     _undone_in_a_row: int = 0
+    _open_handled: int = 0
+    _open_sent: int = 0
 
     def run(self, source: Source, stopping: Callable[[], bool], *, to_end: bool = False) -> None:
         """Work until told to stop, or until everything has been read (`to_end`). Ends with all that is finished
@@ -173,7 +175,7 @@ class Engine:
             error = outcome.error
             if error is None:
                 try:
-                    self.delivery.send(record, outcome.sends)
+                    self._send(record, outcome.sends)
                 except SendFailed as failure:
                     if self.delivery.in_order:  # some of its messages may be in the transaction already
                         self._undo(source)
@@ -181,7 +183,7 @@ class Engine:
                         return False
                     error = failure
             if error is None or self._decide(source, record, error):
-                self._finished(record, len(outcome.sends))
+                self._finished(record, handled=error is None)
             else:
                 broken.add(record.place)
                 later.append(record)
@@ -191,23 +193,29 @@ class Engine:
         return True
 
     def _outcomes(self, records: list[Record], *, go_on: bool) -> dict[str, Outcome]:
-        decided = {
-            record.coordinates: Outcome(record, self._instead[record.place, record.offset])
-            for record in records
-            if (record.place, record.offset) in self._instead
-        }
+        decided: dict[str, Outcome] = {}
+        for record in records:
+            refused = self.gate.refusal(record)
+            if refused is not None:
+                decided[record.coordinates] = Outcome(record, error=refused)
+            elif (record.place, record.offset) in self._instead:
+                decided[record.coordinates] = Outcome(record, self._instead[record.place, record.offset])
         others = [record for record in records if record.coordinates not in decided]
         assert self._began is not None
         deadline = float("inf") if go_on else self._began + self.bounds.seconds
         ran = self.runner.run(others, deadline, go_on=go_on) if others else []
         return decided | {outcome.record.coordinates: outcome for outcome in ran}
 
-    def _finished(self, record: Record, sent: int) -> None:
-        self.stats.handled += 1
-        self.stats.sent += sent
+    def _send(self, record: Record, sends: Sequence[Send]) -> None:
+        self.delivery.send(record, sends)
+        self._open_sent += len(sends)
+
+    def _finished(self, record: Record, *, handled: bool) -> None:
+        self._open_handled += 1
+        if handled:
+            self.gate.passed(record)
         self._attempts.pop((record.place, record.offset), None)
         self._instead.pop((record.place, record.offset), None)
-        self.gate.passed(record)
         if not self.delivery.commits_first:
             self._progress.finish(record)
 
@@ -216,8 +224,9 @@ class Engine:
         key = record.place, record.offset
         attempt = self._attempts[key] = self._attempts.get(key, 0) + 1
         self.stats.failed += 1
-        decision = self.on_error.decide(record, error, attempt)
-        log.warning("%s failed at attempt %d: %s", record.coordinates, attempt, decision, exc_info=error)
+        policy = error.policy if isinstance(error, Refused) else self.on_error
+        decision = policy.decide(record, error, attempt)
+        log.warning("%s failed at attempt %d; %s", record.coordinates, attempt, decision, exc_info=error)
         match decision:
             case Stop():
                 self.settle(source)
@@ -230,7 +239,7 @@ class Engine:
                 if remember:
                     self._instead[key] = tuple(sends)
                 else:
-                    self.delivery.send(record, sends)
+                    self._send(record, sends)
         return True
 
     def settle(self, source: Source) -> Settled:
@@ -245,6 +254,9 @@ class Engine:
                 if place not in positions or offset >= positions[place].offset
             }
             self.stats.batches += self._began is not None
+            self.stats.handled += self._open_handled
+            self.stats.sent += self._open_sent
+            self._open_handled = self._open_sent = 0
             self._undone_in_a_row = 0
             self._began = None
         elif settled is Settled.LATER:
@@ -275,6 +287,7 @@ class Engine:
         self.delivery.undo()
         source.inbox.put_back(self._progress.undo())
         self.stats.undone += 1
+        self._open_handled = self._open_sent = 0
         self._began = None
 
     def leaving(self, source: Source, places: set[Place], *, lost: bool) -> None:

@@ -7,9 +7,10 @@ policies too, so any loop can have them.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from tapelog.toolkit.durations import Backoff
 from tapelog.toolkit.records import Record, Send
@@ -19,12 +20,18 @@ from tapelog.toolkit.records import Record, Send
 class Stop:
     """End the loop: `run` raises the handler's error. What was finished before is committed; the record is not."""
 
+    def __str__(self) -> str:
+        return "the loop ends"
+
 
 @dataclass(frozen=True, slots=True)
 class Again:
     """Call the handler again after some time. The record's partition waits, the others go on."""
 
     after_s: float
+
+    def __str__(self) -> str:
+        return f"again after {self.after_s:.3g} s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,19 +40,43 @@ class Instead:
 
     sends: Sequence[Send] = ()
 
+    def __str__(self) -> str:
+        return f"sent to {', '.join(send.topic for send in self.sends)}" if self.sends else "skipped"
+
 
 Decision: TypeAlias = Stop | Again | Instead
 
 
-class OnError(Protocol):
-    """Decides what becomes of a record whose handler raised."""
+class Refused(Exception):
+    """A record that was not handled, for a reason that comes with its own policy."""
 
+    def __init__(self, reason: str, policy: OnError) -> None:
+        super().__init__(reason)
+        self.policy = policy
+
+
+class OnError(ABC):
+    """Decides what becomes of a record whose handler raised. `decide` is all that a policy of your own has to have."""
+
+    @abstractmethod
     def decide(self, record: Record, error: Exception, attempt: int) -> Decision:
         """`attempt` counts the calls for this record in this process: 1 at the first failure."""
 
+    def reads(self, topics: Sequence[str]) -> list[str]:
+        """Further topics that a loop over these has to read, because the policy sends records there."""
+        return []
+
+    def writes(self, topics: Sequence[str]) -> dict[str, str]:
+        """Topics the policy sends to, each with the one whose number of partitions it should have."""
+        return {}
+
+    def wait_s(self, record: Record) -> float:
+        """How long this record must wait before it is handled."""
+        return 0.0
+
 
 @dataclass(frozen=True, slots=True)
-class StopOnError:
+class StopOnError(OnError):
     """The default: the error ends the loop. Nothing is lost, nothing is skipped; somebody has to look."""
 
     def decide(self, record: Record, error: Exception, attempt: int) -> Decision:
@@ -53,7 +84,7 @@ class StopOnError:
 
 
 @dataclass(frozen=True, slots=True)
-class Skip:
+class Skip(OnError):
     """Go on without the record. The loop logs the error."""
 
     def decide(self, record: Record, error: Exception, attempt: int) -> Decision:
@@ -61,7 +92,7 @@ class Skip:
 
 
 @dataclass(frozen=True, slots=True)
-class RetryInPlace:
+class RetryInPlace(OnError):
     """Try again here, with growing pauses, and leave it to another policy after the last attempt.
 
     The partition stands still meanwhile, which keeps its order; other partitions go on. For failures that pass, such
@@ -79,3 +110,12 @@ class RetryInPlace:
         if attempt < self.attempts and isinstance(error, self.errors):
             return Again(self.backoff.wait_s(attempt))
         return self.then.decide(record, error, attempt)
+
+    def reads(self, topics: Sequence[str]) -> list[str]:
+        return self.then.reads(topics)
+
+    def writes(self, topics: Sequence[str]) -> dict[str, str]:
+        return self.then.writes(topics)
+
+    def wait_s(self, record: Record) -> float:
+        return self.then.wait_s(record)

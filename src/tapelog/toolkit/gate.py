@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
+from tapelog.toolkit.failures import Refused
 from tapelog.toolkit.records import Place, Record
 
 
@@ -16,6 +17,9 @@ class Gate(Protocol):
 
     def held(self) -> list[Record]:
         """Records that were offered and have not been admitted."""
+
+    def refusal(self, record: Record) -> Refused | None:
+        """Why an admitted record must not be handled, if so."""
 
     def passed(self, record: Record) -> None:
         """It has been handled."""
@@ -35,6 +39,9 @@ class OpenGate:
 
     def held(self) -> list[Record]:
         return []
+
+    def refusal(self, record: Record) -> Refused | None:
+        return None
 
     def passed(self, record: Record) -> None:
         """Nothing depends on it."""

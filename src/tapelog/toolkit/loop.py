@@ -21,10 +21,11 @@ from tapelog.toolkit.delivery import Delivery
 from tapelog.toolkit.engine import Bounds, Engine, Stats
 from tapelog.toolkit.failures import OnError
 from tapelog.toolkit.gate import Gate, OpenGate
-from tapelog.toolkit.inbox import Inbox, always_due
+from tapelog.toolkit.inbox import Inbox
 from tapelog.toolkit.records import Place, Record
 from tapelog.toolkit.runner import Runner
 from tapelog.toolkit.source import Source
+from tapelog.toolkit.topics import ensure_topics
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +48,8 @@ class Options(TypedDict, total=False):
     """More settings for the consumer, by librdkafka's names: `{"group.protocol": "consumer"}`."""
     producer: Mapping[str, Any]
     """More settings for the producer: `{"compression.type": "lz4"}`."""
+    create_topics: bool
+    """Whether retry and dead-letter topics that are missing are created; they are unless told otherwise."""
     grace_seconds: float
     """How long a loop that is to stop waits for a broker that does not answer."""
 
@@ -63,8 +66,24 @@ class Plan:
     deliver: Callable[[Callable[[], bool]], Delivery]
     start: str = "earliest"
     consumer: Mapping[str, Any] = field(default_factory=dict)
-    wait_s: Callable[[Record], float] = always_due
+    create_topics: bool = True
     gate: Callable[[], Gate] = OpenGate
+    more_policies: tuple[OnError, ...] = ()
+
+    def reads(self) -> list[str]:
+        """The topics to read, those of the policies included."""
+        more = [topic for policy in (self.on_error, *self.more_policies) for topic in policy.reads(self.topics)]
+        return list(dict.fromkeys([*self.topics, *more]))
+
+    def wait_s(self, record: Record) -> float:
+        """How long a record has to wait, if a policy says so."""
+        return max(policy.wait_s(record) for policy in (self.on_error, *self.more_policies))
+
+    def ensure_topics(self) -> None:
+        """Create the topics that the policies send to, unless that is not wanted."""
+        if self.create_topics:
+            for policy in (self.on_error, *self.more_policies):
+                ensure_topics(self.cluster, policy.writes(self.topics))
 
 
 class Running:
@@ -73,11 +92,13 @@ class Running:
     def __init__(self, plan: Plan, runner: Runner, stopping: Callable[[], bool], *, to_end: bool) -> None:
         self.engine = Engine(plan.deliver(stopping), runner, plan.on_error, plan.bounds, plan.gate())
         config = consumer_config(plan.cluster, plan.group, plan.start, plan.consumer, eof=to_end)
-        self._source = Source(Consumer(config), plan.topics, Inbox(plan.wait_s), self, time.monotonic)
+        self._source = Source(Consumer(config), plan.reads(), Inbox(plan.wait_s), self, time.monotonic)
+        self._plan = plan
         self._stopping, self._to_end = stopping, to_end
 
     def run(self) -> Stats:
         """Until it is to stop, or an error."""
+        self._plan.ensure_topics()
         self.engine.run(self._source, self._stopping, to_end=self._to_end)
         return self.engine.stats
 

@@ -12,8 +12,11 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Unpack
 
+from tapelog.toolkit.causal import CausalGate, CausalOrder, Known
 from tapelog.toolkit.clients import Cluster, producer_config, transactional_config
 from tapelog.toolkit.delivery import AtLeastOnce, AtMostOnce, Delivery, ExactlyOnce
 from tapelog.toolkit.engine import Bounds
@@ -56,14 +59,22 @@ def exactly_once(
 
 
 def at_least_once(
-    cluster: Cluster, *, group: str, topics: str | Sequence[str], handle: Handler, **options: Unpack[Options]
+    cluster: Cluster,
+    *,
+    group: str,
+    topics: str | Sequence[str],
+    handle: Handler,
+    causal: CausalOrder | None = None,
+    **options: Unpack[Options],
 ) -> Loop:
     """Handle, send, and only then commit.
 
     Promise: the handler returns normally at least once for every record, and everything it returned is stored, before
     the record's offset is committed. After a crash or a lost partition some records come again.
+
+    causal: hold back records until what they depend on has been handled; see `tapelog.toolkit.causal`.
     """
-    return Loop(at_least_once_plan(cluster, group, topics, options), InOrder(handle))
+    return Loop(at_least_once_plan(cluster, group, topics, options, causal), InOrder(handle))
 
 
 def at_most_once(
@@ -98,11 +109,26 @@ def exactly_once_plan(
     return _plan(cluster, group, topics, deliver, options)
 
 
-def at_least_once_plan(cluster: Cluster, group: str, topics: str | Sequence[str], options: Options) -> Plan:
-    """The plan behind `at_least_once`."""
+def at_least_once_plan(
+    cluster: Cluster,
+    group: str,
+    topics: str | Sequence[str],
+    options: Options,
+    causal: CausalOrder | None = None,
+    known: Known | None = None,
+) -> Plan:
+    """The plan behind `at_least_once`. known: answers for the messages that were handled elsewhere or earlier."""
     config = producer_config(cluster, options.get("producer"))
     grace_s = options.get("grace_seconds", GRACE_S)
-    return _plan(cluster, group, topics, lambda stopping: AtLeastOnce(Sink(config, stopping, grace_s=grace_s)), options)
+
+    def deliver(stopping: Callable[[], bool]) -> Delivery:
+        return AtLeastOnce(Sink(config, stopping, grace_s=grace_s))
+
+    plan = _plan(cluster, group, topics, deliver, options)
+    if causal is None:
+        return plan
+    then = () if causal.then == "deliver" else (causal.then,)
+    return replace(plan, gate=partial(CausalGate, causal, known), more_policies=then)
 
 
 def at_most_once_plan(cluster: Cluster, group: str, topics: str | Sequence[str], options: Options) -> Plan:
@@ -134,4 +160,5 @@ def _plan(
         deliver,
         options.get("start", "earliest"),
         options.get("consumer", {}),
+        options.get("create_topics", True),
     )

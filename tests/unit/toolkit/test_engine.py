@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError
 
-from tapelog.toolkit import Again, Decision, Instead, Record, Send, SendFailed, Skip
+from tapelog.toolkit import Again, Decision, Instead, OnError, Record, Send, SendFailed, Skip
 from tapelog.toolkit.delivery import AtLeastOnce, AtMostOnce, ExactlyOnce
 from tapelog.toolkit.sink import Sink
 from tapelog.toolkit.transactions import Transactions
@@ -32,7 +32,7 @@ class Handler:
         return Send("out", f"{record.partition}:{record.offset}")
 
 
-class Policy:
+class Policy(OnError):
     """Decides as told."""
 
     def __init__(self, decision: Decision) -> None:
@@ -284,6 +284,7 @@ def test_at_most_once_commits_before_the_handler_sees_anything() -> None:
     run.owns(0)
     run.consumer.give("in", 0, 1, 2)
     run.turn()
+    run.settle()
     assert run.engine.stats.handled == 2
 
 

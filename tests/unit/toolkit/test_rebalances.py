@@ -158,6 +158,7 @@ def test_waiting_is_never_longer_than_the_next_thing_to_do() -> None:
     assert run.consumer.waited[0] == pytest.approx(0.05)
     waits.clear()
     run.turn()
+    run.settle()
     assert run.engine.stats.handled == 1
 
 

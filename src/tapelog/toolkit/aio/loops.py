@@ -7,6 +7,7 @@ from typing import Unpack
 
 from tapelog.toolkit.aio.loop import CONCURRENCY, Loop, Options
 from tapelog.toolkit.aio.runner import Handler
+from tapelog.toolkit.causal import CausalOrder
 from tapelog.toolkit.clients import Cluster
 from tapelog.toolkit.loop import Plan
 from tapelog.toolkit.loops import (
@@ -33,10 +34,16 @@ def exactly_once(
 
 
 def at_least_once(
-    cluster: Cluster, *, group: str, topics: str | Sequence[str], handle: Handler, **options: Unpack[Options]
+    cluster: Cluster,
+    *,
+    group: str,
+    topics: str | Sequence[str],
+    handle: Handler,
+    causal: CausalOrder | None = None,
+    **options: Unpack[Options],
 ) -> Loop:
     """Handle, send, and only then commit; see `tapelog.toolkit.at_least_once`."""
-    return _loop(at_least_once_plan(cluster, group, topics, options), handle, options)
+    return _loop(at_least_once_plan(cluster, group, topics, options, causal), handle, options)
 
 
 def at_most_once(
