@@ -1,4 +1,4 @@
-"""The node core on the simulated disk: power cuts, kills, full and failing disks, from seeds.
+"""The node core on the simulated disk: power cuts, kills, full and failing disks, transactions and zombies, from seeds.
 
 TAPELOG_SEEDS sets how many (500 by default); a failing seed is named, and `python -m tapelog.sim --seed N --trace`
 repeats it.
@@ -12,7 +12,12 @@ import sys
 
 import pytest
 
+from tapelog.coordinators.transactions.marker import TxnMarker
+from tapelog.log.producer_state import ProducerState
+from tapelog.node.markers import LocalMarkers, PendingMarkers
+from tapelog.server.handlers import produce_transactional
 from tapelog.sim.workload import Life
+from tapelog.wire.errors import ErrorCode
 
 SEEDS = int(os.environ.get("TAPELOG_SEEDS", "500"))
 CHUNK = 25
@@ -49,6 +54,56 @@ def test_the_faults_that_matter_do_happen() -> None:
             events[name] = events.get(name, 0) + count
     for name in ("power cut", "kill", "clean stop", "the disk is almost full", "a sync will fail", "the disk failed"):
         assert events.get(name, 0) > 0, f"{name} never happened: {events}"
+    for number in range(3):
+        for what in ("begins", "crashes", "is replaced", "stalls", "is late"):
+            assert events.get(f"payer-{number} {what}", 0) > 0, f"payer-{number} never {what}: {events}"
+
+
+def test_every_way_in_which_a_transaction_can_end_is_lived_through() -> None:
+    ends: dict[tuple[bool | None, bool], int] = {}
+    for seed in range(20):
+        life = Life(seed)
+        life.run()
+        for txn in life.payments.ledger:
+            ends[txn.told, txn.asked] = ends.get((txn.told, txn.asked), 0) + 1
+    for end in ((True, True), (False, False), (None, False), (None, True)):
+        assert ends.get(end, 0) > 0, f"no transaction ended so: {ends}"
+
+
+def caught(seeds: int) -> int:
+    """How many lives notice that something is wrong."""
+    found = 0
+    for seed in range(seeds):
+        try:
+            Life(seed).run()
+        except AssertionError:
+            found += 1
+    return found
+
+
+def test_a_marker_that_never_reached_its_partition_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    write, count = LocalMarkers._write_one, 0
+
+    def lossy(self: LocalMarkers, marker: TxnMarker, key: tuple[str, int], pending: PendingMarkers, index: int) -> None:
+        nonlocal count
+        count += 1
+        if count % 7 == 0:
+            pending.tell(index, ErrorCode.NONE)
+        else:
+            write(self, marker, key, pending, index)
+
+    monkeypatch.setattr(LocalMarkers, "_write_one", lossy)
+    assert caught(6) >= 4
+
+
+def test_a_batch_that_nobody_was_asked_about_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(produce_transactional, "_guard_for", lambda *_: None)
+    assert caught(4) == 4
+
+
+def test_showing_what_may_yet_be_lost_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ProducerState, "first_unstable_offset", lambda self, _: self.first_open_offset())
+    assert caught(13) >= 2
 
 
 def test_a_seed_gives_the_same_trace_under_any_hash_seed() -> None:

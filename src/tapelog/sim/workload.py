@@ -1,7 +1,8 @@
-"""One simulated life of a node from a seed: producers, a group's offsets, topics, and every kind of fault.
+"""One simulated life of a node from a seed: producers, transactions, a group's offsets, topics, every kind of fault.
 
 `Life(seed).run()` returns the trace; it raises AssertionError when a promise is broken: an acknowledged record or
-offset that is gone, a duplicate, an answer out of order, a broken invariant, or no progress once the faults are over.
+offset that is gone, a duplicate, a transaction visible in part, an answer out of order, a broken invariant, or no
+progress once the faults are over.
 """
 
 from __future__ import annotations
@@ -14,10 +15,14 @@ from tapelog.sim.client import SimClient
 from tapelog.sim.clock import SimClock
 from tapelog.sim.entropy import SimEntropy
 from tapelog.sim.node import SimNode
+from tapelog.sim.payments import PARTITIONS as PAYMENT_PARTITIONS
+from tapelog.sim.payments import SETTINGS as PAYMENT_SETTINGS
+from tapelog.sim.payments import TOPIC as PAYMENTS
+from tapelog.sim.payments import Payments
 from tapelog.sim.producer import Ledger, SimProducer
+from tapelog.sim.reading import read
 from tapelog.wire.errors import ErrorCode
 from tapelog.wire.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
-from tapelog.wire.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from tapelog.wire.messages.find_coordinator_request import FindCoordinatorRequest
 from tapelog.wire.messages.offset_commit_request import (
     OffsetCommitRequest,
@@ -26,7 +31,6 @@ from tapelog.wire.messages.offset_commit_request import (
 )
 from tapelog.wire.messages.offset_commit_response import OffsetCommitResponse
 from tapelog.wire.messages.offset_fetch_request import OffsetFetchRequest, OffsetFetchRequestTopic
-from tapelog.wire.record_batch import iterate
 
 STEPS: Final = 120
 PARTITIONS: Final = 2
@@ -34,6 +38,8 @@ PRODUCERS: Final = 3
 TOPIC: Final = "orders"
 GROUP: Final = "billing"
 RECOVERY_MS: Final = 60_000
+PUSH_MS: Final = 20
+"""How long clients think at most before they send on."""
 SMALL_SEGMENTS: Final = {"index.interval.bytes": "200", "segment.index.bytes": "120"}
 """Segments roll when their index is full: every few batches."""
 
@@ -46,7 +52,7 @@ class Life:
         self.steps = steps
         self.entropy = SimEntropy(seed)
         self.clock = SimClock()
-        self.node = SimNode(self.entropy.fork(), self.clock, {"offsets.topic.num.partitions": "4"})
+        self.node = SimNode(self.entropy.fork(), self.clock, {"offsets.topic.num.partitions": "4", **PAYMENT_SETTINGS})
         self.node.disk.skips_syncs = skip_syncs
         self.trace: list[str] = []
         self.events: dict[str, int] = {}
@@ -55,6 +61,7 @@ class Life:
             SimProducer(n, TOPIC, n % PARTITIONS, self.ledgers[n % PARTITIONS], -1 if n % 3 else 1)
             for n in range(PRODUCERS)
         ]
+        self.payments = Payments(self.entropy, lambda: SimClient(self.node) if self.node.up else None)
         self.admin: SimClient | None = None
         self.committed = 0
         self.attempted = 0
@@ -68,6 +75,10 @@ class Life:
             (40, self._produce),
             (25, self._time),
             (10, self._commit_offset),
+            (25, lambda: self._pay(self.payments.begin)),
+            (4, lambda: self._pay(self.payments.replace)),
+            (4, lambda: self._pay(self.payments.stall)),
+            (8, lambda: self._pay(self.payments.deliver_late)),
             (6, self._power_cut),
             (5, self._kill),
             (2, self._stop),
@@ -103,8 +114,9 @@ class Life:
     def _time(self) -> None:
         by_ms = 1 + self.entropy.below(200)
         self._note(f"time {by_ms}")
-        self.node.pass_time(by_ms)
-        self._push()
+        for passed_ms in range(0, by_ms, PUSH_MS):
+            self.node.pass_time(min(PUSH_MS, by_ms - passed_ms))
+            self._push()
 
     def _commit_offset(self) -> None:
         if self.admin is None:
@@ -121,6 +133,10 @@ class Life:
         request = OffsetCommitRequest(group_id=GROUP, generation_id_or_member_epoch=-1, member_id="")
         request.topics = [OffsetCommitRequestTopic(name=TOPIC, partitions=[part])]
         self.admin.send(request, 8, answered)
+
+    def _pay(self, what: Callable[[], str]) -> None:
+        self._note(what())
+        self._push()
 
     def _power_cut(self) -> None:
         self._fall("power cut", self.node.power_cut)
@@ -164,6 +180,7 @@ class Life:
         self._note(what)
         for producer in self.producers:
             producer.disconnected()
+        self.payments.disconnected()
         self.admin = None
         try:
             how()
@@ -184,54 +201,47 @@ class Life:
     def _create_topic(self) -> None:
         assert self.admin is not None
         configs = [CreatableTopicConfig(name=name, value=value) for name, value in SMALL_SEGMENTS.items()]
-        topic = CreatableTopic(name=TOPIC, num_partitions=PARTITIONS, replication_factor=1, configs=configs)
-        code = self.admin.call(CreateTopicsRequest(topics=[topic], timeout_ms=1000), 5).topics[0].error_code
-        assert code in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS), ErrorCode(code).name
-        self.admin.call(FindCoordinatorRequest(key=GROUP), 2)
+        for name, partitions in ((TOPIC, PARTITIONS), (PAYMENTS, PAYMENT_PARTITIONS)):
+            topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1, configs=configs)
+            code = self.admin.call(CreateTopicsRequest(topics=[topic], timeout_ms=1000), 5).topics[0].error_code
+            assert code in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS), ErrorCode(code).name
+        for kind in (0, 1):
+            self.admin.call(FindCoordinatorRequest(key=GROUP, key_type=kind), 2)
 
     def _push(self) -> None:
         for producer in self.producers:
             producer.push()
+        self.payments.push()
 
     def _finish(self) -> None:
         """The faults are over: everything must be acknowledged within bounded time, and be there."""
         self._fall("last power cut", self.node.power_cut)
         self.node.disk.flush_ms_max = 5
+        self.payments.wake()
         for _ in range(RECOVERY_MS // 10):
-            if all(producer.idle for producer in self.producers):
+            if all(producer.idle for producer in self.producers) and self.payments.idle:
                 break
             self._push()
             self.node.pass_time(10)
         else:
             raise AssertionError("no progress: records wait for an acknowledgement although nothing is broken")
         self._fall("one more", self.node.power_cut)
+        self.node.pass_time(RECOVERY_MS)
+        assert self.admin is not None
+        self.payments.check(self.admin, final=True)
         self._note(f"acknowledged {sum(sum(ledger.acknowledged.values()) for ledger in self.ledgers)}")
 
     def _check(self) -> None:
         for index, ledger in enumerate(self.ledgers):
             ledger.check(self._read(index))
+        assert self.admin is not None
+        self.payments.check(self.admin)
         found = self._fetch_offset()
         assert self.committed <= max(found, 0) <= self.attempted, f"offset {found}, {self.committed} was acknowledged"
 
     def _read(self, index: int) -> list[tuple[int, bytes]]:
         assert self.admin is not None
-        found: list[tuple[int, bytes]] = []
-        offset = 0
-        while True:
-            part = FetchPartition(partition=index, fetch_offset=offset, partition_max_bytes=5000)
-            request = FetchRequest(max_wait_ms=0, min_bytes=1, max_bytes=1 << 20, session_epoch=-1)
-            request.topics = [FetchTopic(topic=TOPIC, partitions=[part])]
-            data = self.admin.call(request, 12).responses[0].partitions[0]
-            assert data.error_code == 0, f"fetch failed with {data.error_code}"
-            raw = data.records.tobytes() if data.records is not None else b""
-            if not raw:
-                assert offset >= data.high_watermark, "a hole below the high watermark"
-                return found
-            for record in iterate(raw, 0, len(raw)):
-                assert record.offset >= offset, "offsets must grow"
-                offset = record.offset + 1
-                assert record.value is not None
-                found.append((int(record.value.split(b":")[0]), record.value))
+        return [(int(value.split(b":")[0]), value) for _, value in read(self.admin, TOPIC, index).records]
 
     def _fetch_offset(self) -> int:
         assert self.admin is not None
