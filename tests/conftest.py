@@ -6,6 +6,7 @@ list of tools; `.ci/run` sets it) nothing may be left out: every skipped test fa
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import shutil
@@ -40,11 +41,16 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"TAPELOG_REQUIRE asks for {', '.join(absent)}: not found in PATH")
 
 
+def where(program: str) -> str | None:
+    """Its path. Debian keeps PostgreSQL's programs outside PATH."""
+    return shutil.which(program) or next(iter(sorted(glob.glob(f"/usr/lib/postgresql/*/bin/{program}"))), None)
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Leave out what needs a tool that is not here."""
     for mark in item.iter_markers("needs"):
         for name in mark.args:
-            if shutil.which(name) is None:
+            if where(name) is None:
                 pytest.skip(f"needs {name}, which is not in PATH")
 
 

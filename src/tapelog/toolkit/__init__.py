@@ -11,19 +11,34 @@ from tapelog.toolkit.clients import BadSetting, Cluster
 from tapelog.toolkit.durations import Backoff
 from tapelog.toolkit.engine import Stats
 from tapelog.toolkit.failures import Again, Decision, Instead, OnError, RetryInPlace, Skip, Stop, StopOnError
+from tapelog.toolkit.idempotent import AsyncIdempotentConsumer, IdempotentConsumer
 from tapelog.toolkit.loop import Loop, Options
 from tapelog.toolkit.loops import at_least_once, at_most_once, exactly_once
+from tapelog.toolkit.outbox import Outbox, PostgresOutbox, Relay, SQLiteOutbox
 from tapelog.toolkit.records import ID_HEADER, NoValue, Record, Send, Sends
 from tapelog.toolkit.redrive import Redriven, redrive
 from tapelog.toolkit.retry import DeadLetter, RetryTopics
 from tapelog.toolkit.runner import Handler
 from tapelog.toolkit.sink import Interrupted, SendFailed
+from tapelog.toolkit.stores import (
+    AsyncPostgresStore,
+    AsyncRedisStore,
+    AsyncSQLiteStore,
+    PostgresStore,
+    RedisStore,
+    SQLiteStore,
+    StoreMisused,
+)
 from tapelog.toolkit.transactions import Fenced
 
 __all__ = [
     "DEPENDS_ON",
     "ID_HEADER",
     "Again",
+    "AsyncIdempotentConsumer",
+    "AsyncPostgresStore",
+    "AsyncRedisStore",
+    "AsyncSQLiteStore",
     "Backoff",
     "BadSetting",
     "CausalOrder",
@@ -32,6 +47,7 @@ __all__ = [
     "Decision",
     "Fenced",
     "Handler",
+    "IdempotentConsumer",
     "Instead",
     "Interrupted",
     "Loop",
@@ -39,10 +55,17 @@ __all__ = [
     "NoValue",
     "OnError",
     "Options",
+    "Outbox",
+    "PostgresOutbox",
+    "PostgresStore",
     "Record",
+    "RedisStore",
     "Redriven",
+    "Relay",
     "RetryInPlace",
     "RetryTopics",
+    "SQLiteOutbox",
+    "SQLiteStore",
     "Send",
     "SendFailed",
     "Sends",
@@ -50,6 +73,7 @@ __all__ = [
     "Stats",
     "Stop",
     "StopOnError",
+    "StoreMisused",
     "at_least_once",
     "at_most_once",
     "caused_by",

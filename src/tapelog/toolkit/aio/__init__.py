@@ -16,8 +16,20 @@ none of that.)
 
 from __future__ import annotations
 
+import asyncio
+from functools import partial
+from typing import Any
+
 from tapelog.toolkit.aio.loop import Loop, Options
 from tapelog.toolkit.aio.loops import at_least_once, at_most_once, exactly_once
 from tapelog.toolkit.aio.runner import Handler
+from tapelog.toolkit.clients import Cluster
+from tapelog.toolkit.redrive import Redriven
+from tapelog.toolkit.redrive import redrive as _redrive
 
-__all__ = ["Handler", "Loop", "Options", "at_least_once", "at_most_once", "exactly_once"]
+__all__ = ["Handler", "Loop", "Options", "at_least_once", "at_most_once", "exactly_once", "redrive"]
+
+
+async def redrive(cluster: Cluster, topic: str, **options: Any) -> Redriven:
+    """Dead letters, sent back, in a thread; see `tapelog.toolkit.redrive`."""
+    return await asyncio.to_thread(partial(_redrive, cluster, topic, **options))

@@ -39,6 +39,7 @@ class Loop:
     def __init__(self, plan: sync.Plan, handle: Handler, order: Order, concurrency: int) -> None:
         self.plan = plan
         self._handle, self._order, self._concurrency = handle, order, concurrency
+        self.event_loop: asyncio.AbstractEventLoop | None = None
         self._stop = threading.Event()
         self._running: sync.Running | None = None
         self._task: asyncio.Task[Stats] | None = None
@@ -51,7 +52,7 @@ class Loop:
     async def run(self, *, to_end: bool = False) -> Stats:
         """Work until stopped, or until everything has been read (`to_end`)."""
         self._stop.clear()
-        event_loop = asyncio.get_running_loop()
+        event_loop = self.event_loop = asyncio.get_running_loop()
         lanes = Lanes(self._handle, event_loop, order=self._order, concurrency=self._concurrency)
         self._running = sync.Running(self.plan, lanes, self._stop.is_set, to_end=to_end)
         ended = _in_thread(self._running.run, event_loop, f"loop-{self.plan.group}")
