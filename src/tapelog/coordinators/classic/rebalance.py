@@ -252,5 +252,12 @@ def activate(groups: ClassicGroups, only: str | None = None) -> None:
         groups.keep(group)
         for member in group.members.values():
             extend_session(groups, group, member)
-        if len(group.members) > groups.config.members_max:
-            groups.context.submit(lambda group=group: prepare(groups, group))  # type: ignore[misc]
+        if image.leader is None or len(group.members) > groups.config.members_max:
+            groups.context.submit(lambda group=group: _begin_anew(groups, group))  # type: ignore[misc]
+
+
+def _begin_anew(groups: ClassicGroups, group: ClassicGroup) -> Outcome[None]:
+    """What the record says cannot stay: there are too many members, or nobody led them to it (once, they were members
+    of a consumer group)."""
+    stable = group.state == STABLE and groups.active.get(group.group_id) is group
+    return prepare(groups, group) if stable else nothing()

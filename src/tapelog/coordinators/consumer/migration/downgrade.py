@@ -1,8 +1,9 @@
 """A consumer group becomes a classic group again, because nobody of the newer protocol is left in it.
 
-Its epoch becomes the generation, the targets become the assignments. Members that are in other epochs learn of it by
-ILLEGAL_GENERATION, the others by the rebalance that follows; a static member that took the place of the last one of the
-newer protocol causes none if everybody already had what it should have.
+The targets become the assignments, and their epoch the generation: no member can be in a later one, and those who are
+in it learn of the change by REBALANCE_IN_PROGRESS (with the group's own epoch, which Kafka takes, they would all be
+wrong whenever two members left in a row, and lose what they own). A static member that takes the place of the last one
+of the newer protocol causes no rebalance if everybody already has what it should have.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from typing import TypeVar
 
 from tapelog.coordinators.classic.group import STABLE, ClassicGroup
 from tapelog.coordinators.classic.member import ClassicMember
-from tapelog.coordinators.classic.rebalance import prepare
 from tapelog.coordinators.classic.registry import image_of
 from tapelog.coordinators.classic.subscription import CONSUMER
 from tapelog.coordinators.consumer.assignors.spec import Assignment
@@ -20,7 +20,7 @@ from tapelog.coordinators.consumer.group import ConsumerGroup
 from tapelog.coordinators.consumer.member import MemberMetadata
 from tapelog.coordinators.consumer.migration.embedded import assignment_bytes, subscription_of
 from tapelog.coordinators.consumer.registry import ConsumerGroups, cancel_deadlines
-from tapelog.coordinators.outcome import CoordinatorRecord, Outcome, nothing
+from tapelog.coordinators.outcome import CoordinatorRecord, Outcome
 from tapelog.coordinators.records import group_metadata
 from tapelog.wire.primitives import WireError
 
@@ -48,10 +48,13 @@ def downgrade(
     *,
     rebalance: bool = True,
 ) -> Outcome[R]:
-    """The end of the consumer group and the classic group of these members, with their targets, in its place."""
-    group_id, generation = group.group_id, group.epoch
+    """The end of the consumer group and the classic group of these members, with their targets, in its place.
+
+    A record without a leader makes the group rebalance as soon as it is replayed, also by the next coordinator.
+    """
+    group_id = group.group_id
     classic = ClassicGroup(group_id, STABLE, groups.wall_ms())
-    classic.generation = generation
+    classic.generation = group.target_epoch
     for member_id in sorted(members):
         classic.add(_member(member_id, members[member_id][0]), None)
     classic.protocol = classic.select_protocol()
@@ -59,17 +62,12 @@ def downgrade(
         member.member_id: _assignment(groups, member.metadata(classic.protocol), members[member.member_id][1])
         for member in classic.members.values()
     }
+    image = image_of(classic, assignments)
+    if rebalance:
+        image.leader = None
     for member_id, _ in group.metadata.items():
         cancel_deadlines(groups, group_id, member_id)
-
-    def committed() -> None:
-        groups.context.submit(lambda: _rebalance(groups, group_id, generation))
-
-    return Outcome(
-        [*ending, group_metadata(group_id, image_of(classic, assignments))],
-        response,
-        committed=committed if rebalance else None,
-    )
+    return Outcome([*ending, group_metadata(group_id, image)], response)
 
 
 def _member(member_id: str, member: MemberMetadata) -> ClassicMember:
@@ -94,10 +92,3 @@ def _assignment(groups: ConsumerGroups, metadata: bytes, target: Assignment) -> 
         version = 0
     named = {groups.watch.topics.name_of(topic_id): partitions for topic_id, partitions in target.items()}
     return assignment_bytes({name: partitions for name, partitions in named.items() if name is not None}, version)
-
-
-def _rebalance(groups: ConsumerGroups, group_id: str, generation: int) -> Outcome[None]:
-    group = groups.classic.active.get(group_id)
-    if group is None or group.state != STABLE or group.generation != generation:
-        return nothing()
-    return prepare(groups.classic, group)

@@ -61,18 +61,25 @@ def reported_of(groups: ConsumerGroups, wish: Subscription) -> dict[bytes, set[i
 
 def _wish(group: ConsumerGroup, attempt: Join) -> Subscription:
     """INCONSISTENT_GROUP_PROTOCOL unless it can be read, and one of its protocols is every classic member's."""
-    request = attempt.request
-    replaced = group.instances.get(request.group_instance_id or "")
-    common = {name for name, _ in attempt.protocols}
-    for member_id, member in group.metadata.items():
-        if member.classic is not None and member_id not in (request.member_id, replaced):
-            common &= {name for name, _ in member.classic.protocols}
-    if request.protocol_type != CONSUMER or not common:
+    if attempt.request.protocol_type != CONSUMER or not _has_common_protocol(group, attempt):
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     try:
         return subscription_of(attempt.protocols[0][1])
     except WireError as error:
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL) from error
+
+
+def _has_common_protocol(group: ConsumerGroup, attempt: Join) -> bool:
+    request = attempt.request
+    common = {name for name, _ in attempt.protocols}
+    before = group.metadata.get(request.member_id)
+    if before is not None and before.classic is not None and common == {name for name, _ in before.classic.protocols}:
+        return bool(common)
+    replaced = group.instances.get(request.group_instance_id or "")
+    for member_id, member in group.metadata.items():
+        if member.classic is not None and member_id not in (request.member_id, replaced):
+            common &= {name for name, _ in member.classic.protocols}
+    return bool(common)
 
 
 def _seat(group: ConsumerGroup, request: JoinGroupRequest, member_id: str, records: list[CoordinatorRecord]) -> Seat:
@@ -134,7 +141,7 @@ def _downgraded(groups: ConsumerGroups, seat: Seat, attempt: Join, after: Member
     If everybody has what it should have, the member takes over what its predecessor had; else all have to join again,
     the newcomer too.
     """
-    group = seat.group
+    group, epoch = seat.group, seat.group.target_epoch
     members = {
         member_id: (member, group.target_of(member_id))
         for member_id, member in group.metadata.items()
@@ -145,14 +152,12 @@ def _downgraded(groups: ConsumerGroups, seat: Seat, attempt: Join, after: Member
     same_wish = after.names == seat.before.names and not seat.before.regex
     settled = same_wish and group.epoch == group.target_epoch and _all_have_their_own(group)
     outcome = downgrade(groups, group, members, tombstones(group), None, rebalance=not settled)
-    rebalance = outcome.committed
 
     def committed() -> None:
-        if rebalance is not None:
-            rebalance()
-            attempt.reply.answer(JoinGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS))
+        if settled:
+            attempt.reply.answer(_response(attempt, seat.member_id, epoch))
         else:
-            attempt.reply.answer(_response(attempt, seat.member_id, group.epoch))
+            attempt.reply.answer(JoinGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS))
 
     return Outcome(outcome.records, None, committed=committed)
 
