@@ -20,6 +20,7 @@ from tapelog.base.timers import Timers
 from tapelog.coordinators.caller import Caller
 from tapelog.coordinators.groups import GroupCoordinator
 from tapelog.coordinators.records import encode_record, offset_commit
+from tapelog.node.main import COLLECTOR_THRESHOLDS
 from tapelog.wire.messages.offset_commit_request import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -225,6 +226,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--profile", action="store_true", help="say where the time goes")
     args = parser.parse_args()
+    gc.set_threshold(*COLLECTOR_THRESHOLDS)  # as a node runs
     log = filled_log(args.offsets, args.groups)
     profile = cProfile.Profile()
     if args.profile:

@@ -7,10 +7,10 @@ however often they come. `records.decode_record` and `OffsetStore.replay` say th
 from __future__ import annotations
 
 from struct import Struct
-from typing import Final
+from typing import Any, Final
 
 from tapelog.coordinators.offsets.store import OffsetStore
-from tapelog.coordinators.offsets.stored import StoredOffset, TopicPartition
+from tapelog.coordinators.offsets.stored import StoredOffset
 from tapelog.wire.reader import Reader
 from tapelog.wire.records.offset_commit_key import OffsetCommitKey
 from tapelog.wire.records.offset_commit_value import OffsetCommitValue
@@ -32,7 +32,7 @@ class OffsetLoader:
     def __init__(self, store: OffsetStore) -> None:
         self._store = store
         self._groups: dict[bytes, str] = {}
-        self._places: dict[bytes, TopicPartition] = {}
+        self._places: dict[bytes, Any] = {}
         self._topic_ids: dict[bytes, bytes] = {}
 
     def load(self, offset: int, key: bytes, value: bytes | None, producer_id: int) -> bool:
@@ -42,12 +42,10 @@ class OffsetLoader:
         group_end = GROUP_AT + (key[2] << 8 | key[3])
         group_key = key[GROUP_AT:group_end]
         place_key = key[group_end:]
-        group_id = self._groups.get(group_key)
-        where = self._places.get(place_key)
-        if group_id is None or where is None:
-            group_id, where = self._learn(key, group_key, place_key)
+        if group_key not in self._groups or place_key not in self._places:
+            self._learn(key, group_key, place_key)
         found = None if value is None else self._decode(offset, value)
-        self._store.apply(offset, group_id, where, found, producer_id)
+        self._store.apply(offset, self._groups[group_key], self._places[place_key], found, producer_id)
         return True
 
     def forget(self) -> None:
@@ -56,11 +54,12 @@ class OffsetLoader:
         self._places.clear()
         self._topic_ids.clear()
 
-    def _learn(self, key: bytes, group_key: bytes, place_key: bytes) -> tuple[str, TopicPartition]:
+    def _learn(self, key: bytes, group_key: bytes, place_key: bytes) -> None:
         r = Reader(key, 2)
-        group_id = self._groups.setdefault(group_key, r.string())
-        where = self._places.setdefault(place_key, (r.string(), r.i32()))
-        return group_id, where
+        group_id = r.string()
+        topic = r.string()
+        self._places.setdefault(place_key, (topic, r.i32()))
+        self._groups.setdefault(group_key, group_id)
 
     def _decode(self, offset: int, value: bytes) -> StoredOffset:
         if len(value) == COMMON.size:

@@ -6,6 +6,7 @@ Only replay changes them: `replay` for the record of an offset, `end_transaction
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from tapelog.coordinators.offsets.pending import PendingOffsets
 from tapelog.coordinators.offsets.stored import StoredOffset, TopicPartition, stored
@@ -27,10 +28,11 @@ class OffsetStore:
         found = None if value is None else stored(offset, value)
         self.apply(offset, key.group, (key.topic, key.partition), found, producer_id)
 
-    def apply(
-        self, offset: int, group_id: str, where: TopicPartition, found: StoredOffset | None, producer_id: int
-    ) -> None:
-        """Apply what the record at offset says; None is a tombstone."""
+    def apply(self, offset: int, group_id: str, where: Any, found: StoredOffset | None, producer_id: int) -> None:
+        """Apply what the record at offset says; None is a tombstone.
+
+        `where` is a TopicPartition; said so, compiled code would take it apart and every offset would get its own.
+        """
         if found is None:
             self._groups.remove(offset, group_id, where)
             self.pending.remove(offset, group_id, where)
