@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tapelog.replication import guards
+from tapelog.replication.guards import HELD_BATCHES_MAX, HELD_BYTES_MAX
 from tapelog.wire.errors import ErrorCode
 from tapelog.wire.messages.produce_response import PartitionProduceResponse
 from tests.support.rig import TOPIC, Rig, produce_request
@@ -381,15 +381,18 @@ def test_a_client_that_hangs_up_disturbs_nobody(desk: Desk) -> None:
     assert desk.rig.partition().log.end_offset == 2, "it had been sent"
 
 
-def test_what_may_wait_is_bounded(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guards, "HELD_BATCHES_MAX", 3)
-    sent = [desk.send((0, desk.batch(n))) for n in range(5)]
+def test_what_may_wait_is_bounded(desk: Desk) -> None:
+    sent = [desk.send((0, desk.batch(n))) for n in range(HELD_BATCHES_MAX + 2)]
     desk.answer()
-    assert [codes(answers) for answers in sent] == [[0], [0], [0], [NOT_ENOUGH], [NOT_ENOUGH]]
-    monkeypatch.setattr(guards, "HELD_BYTES_MAX", 100)
+    assert [codes(answers) for answers in sent] == [[0]] * HELD_BATCHES_MAX + [[NOT_ENOUGH]] * 2
+    assert desk.rig.node.core is not None
+    hub = desk.rig.node.core.hub
+    others = HELD_BYTES_MAX - 100
+    hub.held_bytes += others
     full = desk.send((1, desk.batch(0)), (2, desk.batch(0)))
     desk.settle()
     desk.answer()
+    hub.held_bytes -= others
     assert codes(full) == [0, NOT_ENOUGH]
     assert_nothing_held(desk)
 

@@ -58,4 +58,4 @@ def _append(
     if not isinstance(records, Slice) or not looks_right(records, version, False, part):
         no_batch(part)
         return
-    append_batch(partition, records, pending, slot)
+    append_batch(partition, records, pending, part, slot)

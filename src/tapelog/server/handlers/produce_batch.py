@@ -131,16 +131,17 @@ def is_transactional(records: Slice) -> bool:
     return records.buf[records.start + _ATTRIBUTES_LOW] & _TRANSACTIONAL_BIT != 0
 
 
-def append_batch(partition: Partition, records: Slice, pending: PendingProduce, slot: int) -> bool:
-    """Append and, unless acks=0, wait for it; False if it was refused."""
-    part = pending.partitions[slot]
+def append_batch(
+    partition: Partition, records: Slice, pending: PendingProduce, part: PartitionProduceResponse, slot: int
+) -> None:
+    """Append and, unless acks=0, wait for it; or say in `part`, which is the one of that slot, why it is refused."""
     acks = pending.acks
     if partition.offline:
         part.error_code = _STORAGE
-        return False
+        return
     if acks == -1 and partition.min_insync_replicas > 1:
         part.error_code = _NOT_ENOUGH
-        return False
+        return
     try:
         appended = partition.append(records.buf, records.start, records.end, ORIGIN_CLIENT)
     except KafkaError as error:
@@ -152,11 +153,10 @@ def append_batch(partition: Partition, records: Slice, pending: PendingProduce, 
                 for index in error.records or (0,)
             ]
         part.log_start_offset = partition.log.start_offset
-        return False
+        return
     part.base_offset = appended.base_offset
     part.log_append_time_ms = appended.log_append_time_ms
     part.log_start_offset = appended.log_start_offset
     if acks != 0:
         pending.waiting += 1
         partition.park(appended.last_offset + 1, pending, slot)
-    return True

@@ -75,7 +75,7 @@ class HeldProduce(HeldBatch):
         if ready.partition.closed:
             pending.failed(ready.slot, _NOT_LEADER)
             return
-        append_batch(ready.partition, ready.records, pending, ready.slot)
+        append_batch(ready.partition, ready.records, pending, pending.partitions[ready.slot], ready.slot)
         pending.committed(ready.slot)  # the wait behind the guard is over; append_batch counted its own
 
     def refused(self, code: int) -> None:
@@ -112,7 +112,7 @@ def start(node: NodeApi, call: Call, request: ProduceRequest, pending: PendingPr
     for one in ready:
         guard = _guard_for(node, one, call.version) if is_transactional(one.records) else None
         if guard is None:
-            append_batch(one.partition, one.records, pending, one.slot)
+            append_batch(one.partition, one.records, pending, pending.partitions[one.slot], one.slot)
             continue
         if not guard.held:
             unasked[one.partition.topic, one.partition.index] = (one.partition, guard)
