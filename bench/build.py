@@ -1,4 +1,4 @@
-"""Builds the two C drivers with the system's compiler, once per source version, into a cache folder."""
+"""Builds the C drivers with the system's compiler, once per source version, into a cache folder."""
 
 from __future__ import annotations
 
@@ -28,15 +28,25 @@ def rawload() -> Path:
 
 
 def endtoend() -> Path:
-    """The librdkafka latency driver, linked against the library inside the confluent-kafka wheel."""
+    """The librdkafka latency driver."""
+    return _build("endtoend", _librdkafka())
+
+
+def txn() -> Path:
+    """The librdkafka transaction driver."""
+    return _build("txn", _librdkafka())
+
+
+def _librdkafka() -> list[str]:
+    """How to link against the library inside the confluent-kafka wheel."""
     spec = importlib.util.find_spec("confluent_kafka")
     if spec is None or spec.origin is None:
-        raise BuildError("end-to-end latency needs confluent-kafka: make setup")
+        raise BuildError("drivers on librdkafka need confluent-kafka: make setup")
     folder = Path(spec.origin).parent.parent / "confluent_kafka.libs"
     found = sorted(folder.glob("librdkafka*.so*"))
     if not found:
         raise BuildError(f"no librdkafka in {folder}: a confluent-kafka wheel carries one, a source build does not")
-    return _build("endtoend", [str(found[0]), f"-Wl,-rpath,{folder}", "-Wl,--allow-shlib-undefined", "-lpthread"])
+    return [str(found[0]), f"-Wl,-rpath,{folder}", "-Wl,--allow-shlib-undefined", "-lpthread"]
 
 
 def _build(name: str, link: list[str]) -> Path:

@@ -55,9 +55,9 @@ class Fleet:
             self._running[key] = made
         return self._running[key]
 
-    def topic(self, server: Side, scenario: Scenario) -> str:
+    def topic(self, server: Side, scenario: Scenario, partitions: int = 0) -> str:
         """A new topic for the scenario, online. Segments large enough that nobody rolls during a run."""
-        name, partitions = f"bench-{next(self._serial)}", scenario.shape.partitions
+        name, partitions = f"bench-{next(self._serial)}", partitions or scenario.shape.partitions
         configs = {"segment.bytes": str(1 << 30)}
         if scenario.fsync and isinstance(server, Kafka):
             configs["flush.messages"] = "1"

@@ -55,7 +55,7 @@ def raw(mode: str, side: Side, frame: frames.Frame, shape: Shape, core: int | No
             "pids": ",".join(map(str, procs.tree(side.pid))),
         }
         words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
-        answer = _run([str(build.rawload()), mode, *words], side, core)
+        answer = run_driver([str(build.rawload()), mode, *words], side, core)
     return _figures(mode, answer)
 
 
@@ -63,7 +63,7 @@ def endtoend(side: Side, topic: str, shape: Shape, core: int | None) -> Figures:
     """One run of the librdkafka driver: publish to deliver, acks=all."""
     words = [f"127.0.0.1:{side.port}", topic, "100", str(shape.rate), str(shape.warm_s), str(shape.secs), "all"]
     before = procs.cpu_s(side.pid)
-    answer = _run([str(build.endtoend()), *words], side, core)
+    answer = run_driver([str(build.endtoend()), *words], side, core)
     cpu = procs.cpu_s(side.pid) - before
     expected = int(shape.rate * shape.secs)
     if answer["e2e_n"] < expected * 0.999:
@@ -73,11 +73,14 @@ def endtoend(side: Side, topic: str, shape: Shape, core: int | None) -> Figures:
     return {**out, "cpu_us_req": cpu / answer["requests"] * 1e6, "other_pct": answer["other_pct"]}
 
 
-def _run(command: list[str], side: Side, core: int | None) -> dict[str, float]:
+def run_driver(command: list[str], side: Side, core: int | None, folder: Path | None = None) -> dict[str, float]:
+    """Run a driver on its core; what it prints, and how busy others were. LoadError if it fails."""
     pin = None if core is None else (lambda: os.sched_setaffinity(0, {core}))
     begin, busy, server = time.monotonic(), procs.machine_busy_s(), procs.cpu_s(side.pid)
     own = _children_cpu_s()
-    done = subprocess.run(command, capture_output=True, text=True, timeout=RUN_TIMEOUT_S, preexec_fn=pin, check=False)
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=RUN_TIMEOUT_S, preexec_fn=pin, cwd=folder, check=False
+    )
     wall = time.monotonic() - begin
     other = procs.machine_busy_s() - busy - (procs.cpu_s(side.pid) - server) - (_children_cpu_s() - own)
     if done.returncode or not done.stdout.strip():

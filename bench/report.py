@@ -27,8 +27,17 @@ UNITS = {
     "online_s": ("s", 1.0),
     "memory_mb": ("MB", 1.0),
     "idle_cpu_pct": ("% CPU", 1.0),
+    "txn_s": ("txn/s", 1.0),
+    "cpu_us_txn": ("µs CPU/txn", 1.0),
+    "rebalance_s": ("s", 1.0),
+    "cpu_s": ("CPU s", 1.0),
+    "commits_s": ("commits/s", 1.0),
+    "back_s": ("s", 1.0),
 }
-LOWER_IS_BETTER = ("cpu_us_req", "cpu_s_gb", "p50_us", "p99_us", "start_s", "online_s", "memory_mb", "idle_cpu_pct")
+LOWER_IS_BETTER = (
+    *("cpu_us_req", "cpu_s_gb", "p50_us", "p99_us", "start_s", "online_s", "memory_mb", "idle_cpu_pct"),
+    *("cpu_us_txn", "rebalance_s", "cpu_s", "back_s"),
+)
 NOISY_PCT = 8.0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from bench import admin, others, procs
+from bench import admin, coordination, others, procs
 from bench.admin import AdminError
 from bench.fleet import Fleet
 from bench.load import Figures, LoadError
@@ -95,7 +95,11 @@ def _short(scenario: Scenario, figures: Figures) -> str:
 def _once(fleet: Fleet, scenario: Scenario, side: str, rep: int, kept: dict[str, str]) -> Figures:
     if scenario.kind in ("start", "idle"):
         return _start(fleet, scenario, side, rep)
+    if scenario.kind == "load":
+        return coordination.load(fleet, side, rep)
     server = fleet.get(side, fsync=scenario.fsync)
+    if scenario.kind in ("txn", "members", "commits"):
+        return coordination.once(fleet, server, scenario)
     if scenario.kind == "partitions":
         return _partitions(server, rep)
     if scenario.kind == "fetch":

@@ -8,7 +8,20 @@ from typing import Literal
 from bench import frames
 from bench.load import Shape
 
-Kind = Literal["produce", "fetch", "latency", "endtoend", "start", "idle", "partitions", "publish"]
+Kind = Literal[
+    "produce",
+    "fetch",
+    "latency",
+    "endtoend",
+    "start",
+    "idle",
+    "partitions",
+    "publish",
+    "txn",
+    "members",
+    "commits",
+    "load",
+]
 KIB = 1 << 10
 MIB = 1 << 20
 MEGABYTE = 1_000_000
@@ -162,6 +175,20 @@ SCENARIOS: tuple[Scenario, ...] = (
         Shape(rate=200),
         fsync=True,
     ),
+    Scenario("txn-100", "transactions of 100 records, 4 partitions", "txn", "txn_s", "cpu_us_txn", Shape(partitions=4)),
+    Scenario(
+        "txn-100-fsync",
+        "default flush: transactions of 100 records",
+        "txn",
+        "txn_s",
+        "cpu_us_txn",
+        Shape(partitions=4),
+        fsync=True,
+    ),
+    Scenario("members-classic", "one more joins 1,000 members, classic", "members", "rebalance_s", "cpu_s"),
+    Scenario("members-consumer", "one more joins 1,000 members, KIP-848", "members", "rebalance_s", "cpu_s"),
+    Scenario("commits-10k", "offset commits of 10,000 groups", "commits", "commits_s", "cpu_us_req"),
+    Scenario("load-1m", "1 M committed offsets back after a restart", "load", "back_s", "cpu_s"),
     Scenario(
         "publish-1k", "1 KiB publishes, 50 conns, 5 in flight", "publish", "req_s", "cpu_us_req", Shape(50, 5), 1024
     ),
