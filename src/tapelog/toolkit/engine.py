@@ -73,7 +73,8 @@ class Engine:
         """Work until told to stop, or until everything has been read (`to_end`). Ends with all that is finished
         committed, also when an error ends it."""
         try:
-            self._prepare(source, stopping)
+            if not self._prepare(source, stopping):
+                return
             source.open()
             while not stopping():
                 self.round(source)
@@ -97,15 +98,18 @@ class Engine:
                 break
             time.sleep(self.backoff.wait_s(attempt))
 
-    def _prepare(self, source: Source, stopping: Callable[[], bool]) -> None:
+    def _prepare(self, source: Source, stopping: Callable[[], bool]) -> bool:
+        """Whether it is ready; not when it was told to stop before that."""
         attempt = 0
         while not stopping():
             try:
-                return self.delivery.prepare(source)
+                self.delivery.prepare(source)
+                return True
             except Undone as error:
                 attempt += 1
                 log.warning("not ready yet: %s", error)
                 time.sleep(self.backoff.wait_s(attempt))
+        return False
 
     def round(self, source: Source) -> None:
         """One turn: take what is there, work on it, settle when the batch is full or old enough."""

@@ -183,3 +183,9 @@ def test_an_interrupted_run_aborts_what_is_open() -> None:
     with pytest.raises(KeyboardInterrupt):
         run.engine.run(run.source, lambda: False)
     assert producer.offsets == {HERE: 2} and run.consumer.closed and producer.purged
+
+
+def test_a_loop_that_is_told_to_stop_before_it_began_ends_quietly() -> None:
+    run, producer = bench("exactly", Handler())
+    run.engine.run(run.source, lambda: True)
+    assert run.consumer.closed and not producer.stored
