@@ -115,9 +115,15 @@ def undocumented(root: Path) -> list[str]:
 
 def _promised_by_ports(classes: list[ast.ClassDef]) -> set[str]:
     """Methods that a Protocol or a base class has: whoever implements them need not tell their promise again."""
-    bases = {getattr(base, "id", "") for node in classes for base in node.bases}
-    ports = [c for c in classes if c.name in bases or any(getattr(b, "id", "") == "Protocol" for b in c.bases)]
-    return {method.name for port in ports for method in port.body if isinstance(method, ast.FunctionDef)}
+    bases = {_name(base) for node in classes for base in node.bases}
+    ports = [c for c in classes if c.name in bases or any(_name(base) == "Protocol" for base in c.bases)]
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return {method.name for port in ports for method in port.body if isinstance(method, kinds)}
+
+
+def _name(base: ast.expr) -> str:
+    """`Protocol` for `Protocol` and for `Protocol[T]`."""
+    return str(getattr(base.value if isinstance(base, ast.Subscript) else base, "id", ""))
 
 
 def _bare(scope: ast.Module | ast.ClassDef, prefix: str, promised: set[str]) -> Iterator[tuple[int, str]]:
