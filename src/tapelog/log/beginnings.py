@@ -16,52 +16,51 @@ BEGINNINGS_MAX: Final = 10_000
 
 
 class Beginning:
-    """The lowest sequence seen of one producer in its newest epoch."""
+    """The lowest sequence seen of one producer in one epoch."""
 
-    __slots__ = ("epoch", "noted_ms", "sequence")
+    __slots__ = ("noted_ms", "sequence")
 
-    def __init__(self, epoch: int, sequence: int, noted_ms: int) -> None:
-        self.epoch = epoch
+    def __init__(self, sequence: int, noted_ms: int) -> None:
         self.sequence = sequence
         self.noted_ms = noted_ms
 
 
 class Beginnings:
-    """At most BEGINNINGS_MAX producers; beyond that the one noted first is forgotten."""
+    """At most BEGINNINGS_MAX, by producer and epoch; beyond that the one noted first is forgotten."""
 
     def __init__(self) -> None:
-        self._by_producer: dict[int, Beginning] = {}
+        self._known: dict[tuple[int, int], Beginning] = {}
 
     def __len__(self) -> int:
-        return len(self._by_producer)
+        return len(self._known)
 
     def note(self, producer_id: int, epoch: int, sequence: int, noted_ms: int) -> None:
         """A batch with this first sequence is here, or was."""
-        known = self._by_producer.get(producer_id)
+        known = self._known.get((producer_id, epoch))
         if known is None:
-            if len(self._by_producer) >= BEGINNINGS_MAX:
-                del self._by_producer[next(iter(self._by_producer))]
-            self._by_producer[producer_id] = Beginning(epoch, sequence, noted_ms)
-        elif epoch > known.epoch:
-            self._by_producer[producer_id] = Beginning(epoch, sequence, noted_ms)
-        elif epoch == known.epoch and sequence < known.sequence:
+            if len(self._known) >= BEGINNINGS_MAX:
+                del self._known[next(iter(self._known))]
+            self._known[producer_id, epoch] = Beginning(sequence, noted_ms)
+        elif sequence < known.sequence:
             known.sequence = sequence
 
     def check(self, producer_id: int, epoch: int, first_sequence: int) -> None:
         """OUT_OF_ORDER_SEQUENCE_NUMBER for a batch that overtakes the one with which its producer began."""
-        known = self._by_producer.get(producer_id)
-        if known is not None and known.epoch == epoch and first_sequence > known.sequence:
+        if not self._known:
+            return
+        known = self._known.get((producer_id, epoch))
+        if known is not None and first_sequence > known.sequence:
             raise KafkaError(
                 ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
                 f"Producer {producer_id} sent sequence {first_sequence} before {known.sequence} was appended",
             )
 
-    def forget(self, producer_id: int) -> None:
+    def forget(self, producer_id: int, epoch: int) -> None:
         """It has begun."""
-        self._by_producer.pop(producer_id, None)
+        self._known.pop((producer_id, epoch), None)
 
     def expire(self, now_ms: int, expiration_ms: int) -> None:
         """Forget those noted so long ago."""
-        old = [one for one, known in self._by_producer.items() if now_ms - known.noted_ms >= expiration_ms]
-        for producer_id in old:
-            del self._by_producer[producer_id]
+        old = [one for one, known in self._known.items() if now_ms - known.noted_ms >= expiration_ms]
+        for one in old:
+            del self._known[one]

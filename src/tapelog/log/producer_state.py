@@ -271,8 +271,9 @@ class ProducerState:
     def _begun(self) -> None:
         """Producers that are new since the last commit are known now by their batches."""
         for producer_id, before in self._undo:
-            if before is None:
-                self.beginnings.forget(producer_id)
+            entry = self.entries.get(producer_id)
+            if before is None and entry is not None:
+                self.beginnings.forget(producer_id, entry.epoch)
 
     def undo(self) -> None:
         """Take back everything since the last commit."""

@@ -264,18 +264,27 @@ def test_what_a_producer_began_with_is_forgotten_after_a_while() -> None:
     bench.append(bench.idempotent(9))
 
 
-def test_the_lowest_sequence_of_the_newest_epoch_is_where_a_producer_begins() -> None:
+def test_a_producer_that_expires_before_its_first_batch_is_written_disturbs_nothing() -> None:
+    bench = Bench()
+    bench.append(bench.idempotent(0), write=False)
+    bench.log.expire_producers(bench.clock.wall_ms() + 1000, 1000)
+    bench.log.write()
+    assert bench.log.written_end == 1
+    bench.append(bench.idempotent(1))
+
+
+def test_the_lowest_sequence_of_an_epoch_is_where_a_producer_begins() -> None:
     begun = Beginnings()
-    begun.note(1, 0, 5, 0)
-    begun.note(1, 0, 3, 0)
-    begun.note(1, 0, 4, 0)
+    for sequence in (5, 3, 4):
+        begun.note(1, 0, sequence, 0)
+    begun.note(1, 9, 7, 0)  # whoever claims another epoch changes nothing
     begun.check(1, 0, 3)
     with pytest.raises(KafkaError):
         begun.check(1, 0, 4)
-    begun.note(1, 1, 7, 0)
-    begun.note(1, 0, 0, 0)
-    begun.check(1, 1, 7)
+    begun.check(1, 9, 7)
+    begun.forget(1, 9)
+    begun.check(1, 9, 8)
     for number in range(BEGINNINGS_MAX):
         begun.note(number + 2, 0, 0, 0)
     assert len(begun) == BEGINNINGS_MAX
-    begun.check(1, 1, 8)
+    begun.check(1, 0, 8)

@@ -264,6 +264,15 @@ def test_a_producer_that_adds_partitions_begins_with_zero(desk: Desk) -> None:
     assert codes(older) == [0]
 
 
+def test_a_claim_to_another_epoch_does_not_change_where_a_producer_begins(desk: Desk) -> None:
+    claim = desk.send((0, desk.batch(0, epoch=5)), version=12)
+    desk.answer(ErrorCode.PRODUCER_FENCED)
+    assert codes(claim) == [ErrorCode.INVALID_PRODUCER_EPOCH]
+    late = desk.send((0, desk.batch(4)), version=12)
+    desk.answer()
+    assert codes(late) == [OUT_OF_ORDER]
+
+
 def test_batches_of_two_producers_in_one_request_are_refused(desk: Desk) -> None:
     for other in ({"id": 8}, {"epoch": 1}):
         answers = desk.send((0, desk.batch(0)), (1, desk.batch(0, **other)), (2, desk.rig.batch(b"plain")))
