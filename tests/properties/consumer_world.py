@@ -59,7 +59,12 @@ class Consumer:
         self.owned = set(self.assigned)
 
     def request(self) -> ConsumerGroupHeartbeatRequest:
-        """Its next heartbeat."""
+        """Its next heartbeat.
+
+        Before it says what it owns it finishes what it was told: what it leaves out may be given to others at once.
+        """
+        if self.in_full or self.reported != self.owned:
+            self.work()
         by_topic: dict[bytes, list[int]] = {}
         for topic_id, partition in sorted(self.owned):
             by_topic.setdefault(topic_id, []).append(partition)

@@ -92,7 +92,8 @@ class ConsumerGroups:
             group.invariants()
             for member_id, member in group.metadata.items():
                 assert session_deadline(group.group_id, member_id) in deadlines, f"nobody waits for {member_id}"
-                revoking = group.current_of(member_id).state == UNREVOKED_PARTITIONS and member.classic is None
+                current = group.current_of(member_id)
+                revoking = current.state == UNREVOKED_PARTITIONS and current.epoch >= 0 and member.classic is None
                 assert not revoking or rebalance_deadline(group.group_id, member_id) in deadlines
 
 
