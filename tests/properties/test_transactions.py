@@ -2,8 +2,8 @@
 late or refused; the log is slow, refuses, takes back; the node crashes and comes back.
 
 After every step: a transaction's records are committed or aborted together, never both; what a producer was told of an
-end is what happened; whoever was fenced gets nothing done; handlers change nothing, replay equals live, and the log has
-only legal transitions. In the end everything is decided.
+end is what happened, and so is what somebody outside decided of a prepared one; whoever was fenced gets nothing done;
+handlers change nothing, replay equals live, and the log has only legal transitions. In the end everything is decided.
 """
 
 from __future__ import annotations
@@ -31,19 +31,22 @@ from tapelog.wire.messages.add_partitions_to_txn_request import AddPartitionsToT
 from tapelog.wire.messages.end_txn_request import EndTxnRequest
 from tapelog.wire.messages.init_producer_id_request import InitProducerIdRequest
 from tapelog.wire.record_batch import batches, records_of
-from tests.properties.transaction_world import FATAL, Actor, FakeCluster
+from tests.properties.transaction_world import FATAL, TWO_PHASE, Actor, FakeCluster
 from tests.unit.coordinators.bench import BenchClock, BenchLog
 from tests.unit.coordinators.transactions.bench import TransactionBench
 
 PARTITIONS = 3
-ACTORS = [("one", "t", 2), ("two", "t", 2), ("old", "u", 1), ("new", "u", 1), ("mix", "v", 1), ("mixed", "v", 2)]
+ACTORS = [
+    *(("one", "t", 2), ("two", "t", 2), ("old", "u", 1), ("new", "u", 1), ("mix", "v", 1), ("mixed", "v", 2)),
+    *(("bank", "w", TWO_PHASE), ("branch", "w", TWO_PHASE)),
+]
 WHO = st.integers(0, len(ACTORS) - 1)
 WHERE = st.integers(0, PARTITIONS - 1)
 TIMEOUT_MS = 30_000
 
 
 class TransactionHistories(RuleBasedStateMachine):
-    """Six producers share three transactional ids, over three partitions and one shard."""
+    """Eight producers share four transactional ids, over three partitions and one shard."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -52,6 +55,8 @@ class TransactionHistories(RuleBasedStateMachine):
         self.cluster = FakeCluster(PARTITIONS)
         self.actors = [Actor(*what) for what in ACTORS]
         self.told: dict[str, bool] = {}
+        self.database: dict[str, tuple[int, int, str]] = {}
+        self.decided: set[str] = set()
         self.owners: dict[str, tuple[str, int]] = {}
         self.boots = 0
         self.next_id = 1000
@@ -63,6 +68,7 @@ class TransactionHistories(RuleBasedStateMachine):
     def boot(self) -> None:
         self.boots += 1
         self.bench = TransactionBench(
+            {"transaction.two.phase.commit.enable": "true"},
             log=self.log,
             markers=self.cluster,  # type: ignore[arg-type]
             clock=self.clock,
@@ -149,6 +155,8 @@ class TransactionHistories(RuleBasedStateMachine):
                 actor.next_unit()
                 actor.producer_id, actor.epoch = response.producer_id, response.producer_epoch
                 actor.ready = True
+                if actor.version == TWO_PHASE:
+                    self._take_over(actor, (response.ongoing_txn_producer_id, response.ongoing_txn_producer_epoch))
             else:
                 self.refused(actor, response.error_code)
 
@@ -157,8 +165,17 @@ class TransactionHistories(RuleBasedStateMachine):
             transaction_timeout_ms=TIMEOUT_MS,
             producer_id=actor.producer_id if again else -1,
             producer_epoch=actor.epoch if again else -1,
+            enable2_pc=actor.version == TWO_PHASE,
+            keep_prepared_txn=actor.version == TWO_PHASE,
         )
-        self.ask(actor, "init_producer_id", request, 5, done)
+        self.ask(actor, "init_producer_id", request, 6, done)
+
+    def _take_over(self, actor: Actor, ongoing: tuple[int, int]) -> None:
+        """What was prepared is committed if the database has it, and aborted if not."""
+        if ongoing != (-1, -1):
+            *stored, unit = self.database.get(actor.transactional_id, (-1, -1, ""))
+            actor.ending = tuple(stored) == ongoing
+            actor.unit = unit if actor.ending else f"{actor.name} gives up another's"
 
     def _write(self, actor: Actor, index: int) -> None:
         if actor.version < 2 and index not in actor.added:
@@ -201,6 +218,12 @@ class TransactionHistories(RuleBasedStateMachine):
         self.ask(actor, "add_partitions_to_txn", request, 3, done)
 
     def _end(self, actor: Actor, commit: bool) -> None:
+        if commit and actor.version == TWO_PHASE and actor.ending is None:
+            if self.owners[actor.transactional_id] != (actor.name, actor.life):
+                actor.give_up()  # The database fences zombies, too.
+                return
+            self.database[actor.transactional_id] = (actor.producer_id, actor.epoch, actor.unit)
+            self.decided.add(actor.unit)
         actor.ending = commit
         unit = actor.unit
 
@@ -227,7 +250,7 @@ class TransactionHistories(RuleBasedStateMachine):
     def recover(self, who: int) -> None:
         """A producer raises its own epoch after an error (KIP-360); what it had open is aborted."""
         actor = self.actors[who]
-        if actor.ready and not actor.busy and actor.ending is None:
+        if actor.ready and not actor.busy and actor.ending is None and actor.version != TWO_PHASE:
             actor.ready = False
             self._init(actor, again=True)
 
@@ -325,6 +348,7 @@ class TransactionHistories(RuleBasedStateMachine):
         for unit, ends in self.cluster.outcomes().items():
             assert len(ends) == 1, f"{unit} was committed here and aborted there"
             assert unit not in self.told or self.told[unit] in ends, f"{unit} did not end as its producer was told"
+            assert unit not in self.decided or True in ends, f"{unit} was decided outside, and not so"
 
     @invariant()
     def the_machine_is_sound(self) -> None:
@@ -358,6 +382,7 @@ class TransactionHistories(RuleBasedStateMachine):
         self.release()
         self.release_markers()
         self.bench.advance(4 * TIMEOUT_MS)
+        self._end_what_is_prepared()
         self.check()
         assert self.unanswered == 0, "somebody still waits"
         assert self.bench.machine.completions.under_way == [], "some end is not told everywhere"
@@ -365,6 +390,17 @@ class TransactionHistories(RuleBasedStateMachine):
         assert ending == [], "some decision was forgotten"
         assert self.bench.machine.store.ongoing() == [], "some transaction never timed out"
         assert self.cluster.undecided() == [], "some records have no end"
+
+    def _end_what_is_prepared(self) -> None:
+        """Only its owner ends a transaction of two phases, however long it takes."""
+        actor = next(actor for actor in self.actors if actor.version == TWO_PHASE)
+        self.restart(self.actors.index(actor))
+        for _ in range(100):
+            self.bench.settle()
+            if actor.ready and actor.ending is None:
+                return
+            self.go_on(self.actors.index(actor), 0, True, True)
+        raise AssertionError("what is prepared cannot be ended")
 
     def teardown(self) -> None:
         self.finish()

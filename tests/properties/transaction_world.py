@@ -23,6 +23,10 @@ FATAL: Final = frozenset(
 )
 
 
+TWO_PHASE: Final = 3
+"""The version of an actor that speaks transaction version 2 and leaves decisions to a database."""
+
+
 class Entry:
     """A record or a marker in a partition. `unit` is the transaction as its producer sees it."""
 

@@ -38,20 +38,25 @@ class TxnProducer:
         self.version = version
         self.timeout_ms = timeout_ms
         self.producer_id = self.epoch = -1
+        self.prepared = (-1, -1)
         self.sequences: dict[tuple[str, int], int] = {}
 
     def reconnect(self) -> None:
         """The node was restarted."""
         self.client = SimClient(self.rig.node)
 
-    def init(self, tries: int = 100) -> str:
+    def init(self, tries: int = 100, two_phase: bool = False, keep: bool = False) -> str:
         """Find the coordinator and take the id, asking again while it is busy."""
         for _ in range(tries):
             self.client.call(FindCoordinatorRequest(key_type=1, coordinator_keys=[self.transactional_id]), 6)
             request = InitProducerIdRequest(
-                transactional_id=self.transactional_id, transaction_timeout_ms=self.timeout_ms
+                transactional_id=self.transactional_id,
+                transaction_timeout_ms=self.timeout_ms,
+                enable2_pc=two_phase,
+                keep_prepared_txn=keep,
             )
-            answer = self.client.call(request, 5)
+            answer = self.client.call(request, 6 if two_phase or keep else 5)
+            self.prepared = (answer.ongoing_txn_producer_id, answer.ongoing_txn_producer_epoch)
             code = ErrorCode(answer.error_code)
             if code == ErrorCode.NONE:
                 self.took(answer.producer_id, answer.producer_epoch)

@@ -102,7 +102,7 @@ _TABLE: Final = (
     Route(19, "CreateTopics", (2, 7), 5, "topics:create_topics"),
     Route(20, "DeleteTopics", (1, 6), 4, "topics:delete_topics"),
     Route(21, "DeleteRecords", (0, 2), 2, "delete_records"),
-    Route(22, "InitProducerId", (0, 5), 2, "init_producer_id"),
+    Route(22, "InitProducerId", (0, 6), 2, "init_producer_id"),
     Route(23, "OffsetForLeaderEpoch", (2, 4), 4, "offset_for_leader_epoch"),
     Route(24, "AddPartitionsToTxn", (0, 5), 3, "transactions:add_partitions_to_txn"),
     Route(25, "AddOffsetsToTxn", (0, 4), 3, "transactions:add_offsets_to_txn"),

@@ -161,6 +161,53 @@ def test_a_decision_is_carried_out_whenever_the_power_fails(version: int, commit
     assert producer.state() in ("CompleteCommit", "CompleteAbort", "Empty")
 
 
+# -- two-phase commit
+
+
+def test_two_phases_need_the_operators_consent(rig: Rig) -> None:
+    assert TxnProducer(rig).init(two_phase=True) == "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"
+
+
+@pytest.mark.parametrize("how", ["stop", "kill", "power_cut"])
+@pytest.mark.parametrize("commit", [True, False])
+def test_a_prepared_transaction_waits_for_its_owner_however_long(how: str, commit: bool) -> None:
+    rig = new_rig(transaction_two_phase_commit_enable="true")
+    crashed = TxnProducer(rig)
+    assert crashed.init(two_phase=True) == "NONE"
+    write_both(crashed, b"one", b"two")
+    rig.reboot(getattr(rig.node, how))
+    rig.node.pass_time(3 * 3_600_000)
+    successor = TxnProducer(rig)
+    assert successor.init(two_phase=True, keep=True) == "NONE"
+    assert successor.prepared == (crashed.producer_id, crashed.epoch)
+    assert successor.state() == "Ongoing"
+    crashed.reconnect()
+    assert crashed.commit() == "PRODUCER_FENCED"
+    assert successor.write(b"no", index=2) == "INVALID_TXN_STATE"
+    rig.reboot(getattr(rig.node, how))
+    successor.reconnect()
+    assert both(rig) == [[], []]
+    assert successor.end(commit) == "NONE"
+    rig.node.pass_time(1000)
+    assert both(rig) == ([[b"one"], [b"two"]] if commit else [[], []])
+    write_both(successor, b"three", b"four")
+    assert successor.commit() == "NONE"
+    rig.node.pass_time(1000)
+    assert [part[-1:] for part in both(rig)] == [[b"three"], [b"four"]]
+
+
+def test_a_prepared_transaction_is_ended_by_whoever_does_not_keep_it() -> None:
+    """What an administrator's forced termination does."""
+    rig = new_rig(transaction_two_phase_commit_enable="true")
+    crashed = TxnProducer(rig)
+    assert crashed.init(two_phase=True) == "NONE"
+    write_both(crashed, b"one", b"two")
+    assert TxnProducer(rig).init() == "NONE"
+    rig.node.pass_time(1000)
+    assert rig.fetch(isolation_level=1).last_stable_offset == rig.fetch().high_watermark
+    assert both(rig) == [[], []]
+
+
 # -- topics that go
 
 

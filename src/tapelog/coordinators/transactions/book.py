@@ -35,6 +35,14 @@ class Verdict:
         self.needs_producer_id = needs_producer_id
 
 
+def owner_code(current: Transaction, producer: tuple[int, int]) -> ErrorCode:
+    """NONE if this producer id and epoch own the transactional id; what to tell them if not."""
+    owner_id, owner_epoch = current.owner
+    if producer[0] != owner_id:
+        return ErrorCode.INVALID_PRODUCER_ID_MAPPING
+    return ErrorCode.NONE if producer[1] == owner_epoch else ErrorCode.PRODUCER_FENCED
+
+
 class TransactionBook:
     """The transactions of one shard, as its handlers see them."""
 
@@ -53,18 +61,17 @@ class TransactionBook:
         return self.store.get(transactional_id)
 
     def raised(self, transactional_id: str, now: Transaction, last_epoch: int) -> None:
-        """The id is about to get this producer id and epoch; a client that still names last_epoch is the same one.
+        """The id is about to get this owner; a client that still names last_epoch is the same one.
 
         Kept in memory only, as in Kafka: after a restart such a client is fenced. Harmless if the records are taken
         back: nobody has that id and epoch then.
         """
-        self._raised_from[transactional_id] = (now.producer_id, now.producer_epoch, last_epoch)
+        self._raised_from[transactional_id] = (*now.owner, last_epoch)
 
     def last_epoch(self, transactional_id: str, now: Transaction) -> int:
         """The epoch before the present one, if the same client had it; -1 otherwise."""
         producer_id, epoch, last_epoch = self._raised_from.get(transactional_id, (NO_PRODUCER_ID, 0, 0))
-        same = (producer_id, epoch) == (now.producer_id, now.producer_epoch)
-        return last_epoch if same else NO_PRODUCER_EPOCH
+        return last_epoch if (producer_id, epoch) == now.owner else NO_PRODUCER_EPOCH
 
     def forget(self, transactional_id: str) -> None:
         """The id is gone."""

@@ -74,7 +74,7 @@ class Completions:
 
     def replayed(self, offset: int, transactional_id: str, transaction: Transaction | None) -> None:
         """The id has a new state; it counts when offset is committed."""
-        if (transaction is not None and transaction.ending) or transactional_id in self._under_way:
+        if offset >= self._store.journal.committed_offset:
             self._noted.append((offset, transactional_id))
         if transaction is None or not transaction.ending:
             for waiter in self._waiters.pop(transactional_id, ()):
@@ -94,10 +94,12 @@ class Completions:
             if completion is not None and not completion.remaining:
                 self._complete_again(completion)
 
-    def serve(self, committed_offset: int) -> None:
-        """The shard is loaded."""
+    def serve(self) -> None:
+        """The shard is loaded: go on with every decision it knows of."""
         self._serving = True
-        self.committed(committed_offset)
+        for transactional_id, _ in self._store.committed_ending():
+            self._look(transactional_id)
+        self.committed(self._store.journal.committed_offset)
 
     def stop(self) -> None:
         """The shard is not ours any more: whoever coordinates it next goes on. Those who wait ask again, in vain."""

@@ -115,7 +115,9 @@ class TransactionCoordinator:
         expected = (request.producer_id, request.producer_epoch) if request.producer_id != NO_PRODUCER_ID else None
         self._decide(
             transactional_id,
-            lambda book, spare: initialise(book, transactional_id, timeout_ms, expected, spare),
+            lambda book, spare: initialise(
+                book, transactional_id, timeout_ms, expected, request.keep_prepared_txn, spare
+            ),
             give,
         )
 

@@ -8,7 +8,7 @@ added. When the epochs of a producer id are used up, the next transaction has a 
 from __future__ import annotations
 
 from tapelog.coordinators.outcome import Outcome
-from tapelog.coordinators.transactions.book import TransactionBook, Verdict
+from tapelog.coordinators.transactions.book import TransactionBook, Verdict, owner_code
 from tapelog.coordinators.transactions.records import transaction_record
 from tapelog.coordinators.transactions.states import (
     EPOCH_BUMP_FROM,
@@ -43,9 +43,10 @@ def fenced(book: TransactionBook, transactional_id: str, current: Transaction) -
     epoch; it may be the last one."""
     now_ms = book.now_ms()
     epoch = min(current.producer_epoch + 1, EPOCH_MAX)
-    fence = current.moved(TxnState.PREPARE_EPOCH_FENCE, now_ms, producer_epoch=epoch)
+    owner_epoch = min(current.owner[1] + 1, EPOCH_MAX) if current.kept else NO_PRODUCER_EPOCH
+    fence = current.moved(TxnState.PREPARE_EPOCH_FENCE, now_ms, producer_epoch=epoch, next_producer_epoch=owner_epoch)
     aborting = fence.moved(TxnState.PREPARE_ABORT, now_ms, client_version=EPOCH_BUMP_FROM)
-    book.raised(transactional_id, aborting, current.producer_epoch)
+    book.raised(transactional_id, aborting, current.owner[1])
     return aborting
 
 
@@ -53,7 +54,7 @@ def completed(current: Transaction, now_ms: int) -> Transaction:
     """All markers are written: what the next transaction starts from."""
     assert current.ending
     commits = current.state == TxnState.PREPARE_COMMIT
-    producer_id, epoch = _after(current)
+    producer_id, epoch = current.owner
     return current.moved(
         TxnState.COMPLETE_COMMIT if commits else TxnState.COMPLETE_ABORT,
         now_ms,
@@ -65,22 +66,13 @@ def completed(current: Transaction, now_ms: int) -> Transaction:
     )
 
 
-def _after(ending: Transaction) -> tuple[int, int]:
-    """The producer id and epoch that a transaction leaves behind."""
-    if ending.client_version >= EPOCH_BUMP_FROM and ending.next_producer_id != NO_PRODUCER_ID:
-        return ending.next_producer_id, 0
-    return ending.producer_id, ending.producer_epoch
-
-
 def _end_by_state(
     book: TransactionBook, transactional_id: str, current: Transaction, producer: tuple[int, int], commit: bool
 ) -> Outcome[Verdict]:
     """Transaction version 1."""
-    producer_id, epoch = producer
-    if producer_id != current.producer_id:
-        return Outcome([], Verdict(ErrorCode.INVALID_PRODUCER_ID_MAPPING))
-    if epoch != current.producer_epoch:
-        return Outcome([], Verdict(ErrorCode.PRODUCER_FENCED))
+    code = owner_code(current, producer)
+    if code != ErrorCode.NONE:
+        return Outcome([], Verdict(code))
     if current.ending:
         return Outcome([], Verdict(ErrorCode.CONCURRENT_TRANSACTIONS))
     if current.state == TxnState.ONGOING:
@@ -104,24 +96,24 @@ def _end_by_epoch(
         # First of all: the client may already use the producer id that comes with the completion.
         return Outcome([], Verdict(ErrorCode.CONCURRENT_TRANSACTIONS))
     producer_id, epoch = producer
+    owner_id, owner_epoch = current.owner
     at_rest = current.state in (TxnState.COMPLETE_COMMIT, TxnState.COMPLETE_ABORT)
     rotated = (
         at_rest
-        and producer_id != current.producer_id
+        and producer_id != owner_id
         and producer_id == current.previous_producer_id
         and epoch == EPOCH_MAX - 1
-        and current.producer_epoch == 0
+        and owner_epoch == 0
     )
-    if producer_id != current.producer_id and not rotated:
-        return Outcome([], Verdict(ErrorCode.INVALID_PRODUCER_ID_MAPPING))
-    repeated = rotated or (at_rest and epoch + 1 == current.producer_epoch)
-    if not repeated and epoch != current.producer_epoch:
-        return Outcome([], Verdict(ErrorCode.PRODUCER_FENCED))
+    repeated = rotated or (at_rest and producer_id == owner_id and epoch + 1 == owner_epoch)
+    code = ErrorCode.NONE if repeated else owner_code(current, producer)
+    if code != ErrorCode.NONE:
+        return Outcome([], Verdict(code))
     if repeated:
         same = commit == (current.state == TxnState.COMPLETE_COMMIT)
         if not same:
             return Outcome([], Verdict(ErrorCode.INVALID_TXN_STATE))
-        return Outcome([], Verdict(producer_id=current.producer_id, producer_epoch=current.producer_epoch))
+        return Outcome([], Verdict(ErrorCode.NONE, owner_id, owner_epoch))
     if commit and current.state != TxnState.ONGOING:
         return Outcome([], Verdict(ErrorCode.INVALID_TXN_STATE))
     return _prepare(book, transactional_id, current, commit, spare_id)
@@ -130,23 +122,26 @@ def _end_by_epoch(
 def _prepare(
     book: TransactionBook, transactional_id: str, current: Transaction, commit: bool, spare_id: int | None
 ) -> Outcome[Verdict]:
-    """Decide how the transaction ends, under the next epoch."""
+    """Decide how the transaction ends, under the next epoch. Its owner gets another one, if it only kept it."""
     if current.exhausted and spare_id is None:
         return Outcome([], Verdict(needs_producer_id=True))
     now_ms = book.now_ms()
+    going_on = (NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
+    if current.exhausted and spare_id is not None:
+        going_on = (spare_id, NO_PRODUCER_EPOCH)
+    elif current.kept:
+        going_on = (current.owner[0], current.owner[1] + 1)
     prepared = current.moved(
         _prepared_state(commit),
         now_ms,
         producer_epoch=min(current.producer_epoch + 1, EPOCH_MAX),
-        next_producer_id=spare_id if current.exhausted and spare_id is not None else NO_PRODUCER_ID,
+        next_producer_id=going_on[0],
+        next_producer_epoch=going_on[1],
         started_ms=current.started_ms if current.state == TxnState.ONGOING else now_ms,
         client_version=EPOCH_BUMP_FROM,
     )
-    book.raised(transactional_id, prepared, current.producer_epoch)
-    producer_id, epoch = _after(prepared)
-    return Outcome(
-        [transaction_record(transactional_id, prepared)], Verdict(producer_id=producer_id, producer_epoch=epoch)
-    )
+    book.raised(transactional_id, prepared, current.owner[1])
+    return Outcome([transaction_record(transactional_id, prepared)], Verdict(ErrorCode.NONE, *prepared.owner))
 
 
 def _prepared_state(commit: bool) -> TxnState:

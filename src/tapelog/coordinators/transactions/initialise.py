@@ -1,7 +1,8 @@
 """InitProducerId with a transactional id: who owns the id from now on, and what becomes of its transaction.
 
 A new owner gets the next epoch, which fences the former one; an ongoing transaction is aborted first, and the new owner
-asks again. An owner that names its own producer id and epoch (KIP-360) raises its epoch after an error.
+asks again. It may also keep the transaction, to end it as somebody outside decides (KIP-939). An owner that names its
+own producer id and epoch (KIP-360) raises its epoch after an error.
 """
 
 from __future__ import annotations
@@ -26,9 +27,11 @@ def initialise(
     transactional_id: str,
     timeout_ms: int,
     expected: tuple[int, int] | None,
+    keep: bool,
     spare_id: int | None,
 ) -> Outcome[Verdict]:
-    """Give the id to whoever asks. `expected` is the producer id and epoch the client has, if it says so."""
+    """Give the id to whoever asks. `expected` is the producer id and epoch the client has, if it says so; `keep` leaves
+    an ongoing transaction as it is."""
     current = book.find(transactional_id)
     if current is None:
         return _created(book, transactional_id, timeout_ms, spare_id)
@@ -37,8 +40,10 @@ def initialise(
     if expected is not None and not _known(current, expected):
         return Outcome([], Verdict(ErrorCode.PRODUCER_FENCED))
     if current.state == TxnState.ONGOING:
-        if expected is not None and expected[1] != current.producer_epoch:
+        if expected is not None and expected != current.owner:
             return Outcome([], Verdict(ErrorCode.PRODUCER_FENCED))
+        if keep:
+            return _kept(book, transactional_id, current, timeout_ms, spare_id)
         aborting = fenced(book, transactional_id, current)
         record = transaction_record(transactional_id, aborting)
         return Outcome([record], Verdict(ErrorCode.CONCURRENT_TRANSACTIONS))
@@ -50,9 +55,7 @@ def initialise(
 def _known(current: Transaction, expected: tuple[int, int]) -> bool:
     """Whether the client's id is the present one, or the former one at the end of its epochs (a repeated request)."""
     producer_id, epoch = expected
-    return producer_id == current.producer_id or (
-        producer_id == current.previous_producer_id and epoch >= EPOCH_MAX - 1
-    )
+    return producer_id == current.owner[0] or (producer_id == current.previous_producer_id and epoch >= EPOCH_MAX - 1)
 
 
 def _created(book: TransactionBook, transactional_id: str, timeout_ms: int, spare_id: int | None) -> Outcome[Verdict]:
@@ -68,6 +71,25 @@ def _created(book: TransactionBook, transactional_id: str, timeout_ms: int, spar
         previous_producer_id=spare_id,
     )
     return _given(book, transactional_id, created, NO_PRODUCER_EPOCH)
+
+
+def _kept(
+    book: TransactionBook, transactional_id: str, current: Transaction, timeout_ms: int, spare_id: int | None
+) -> Outcome[Verdict]:
+    """A new owner for a transaction that stays open: former owners are fenced, its records and markers are not."""
+    if current.exhausted and spare_id is None:
+        return Outcome([], Verdict(needs_producer_id=True))
+    owner_id, owner_epoch = current.owner
+    given = (spare_id, 0) if current.exhausted else (owner_id, owner_epoch + 1)
+    kept = current.moved(
+        TxnState.ONGOING,
+        book.now_ms(),
+        timeout_ms=timeout_ms,
+        next_producer_id=given[0],
+        next_producer_epoch=given[1],
+    )
+    ongoing = (current.producer_id, current.producer_epoch)
+    return Outcome([transaction_record(transactional_id, kept)], Verdict(ErrorCode.NONE, *kept.owner, ongoing=ongoing))
 
 
 def _rotated(

@@ -78,7 +78,7 @@ class TransactionMachine:
 
     def on_loaded(self) -> None:
         """Go on with what was decided before, and look at the clock from time to time."""
-        self.completions.serve(self.store.journal.committed_offset)
+        self.completions.serve()
         self._context.set_deadline(TIMEOUTS, self._config.timeout_interval_ms, self._time_out)
         self._context.set_deadline(EXPIRY, self._config.expiry_interval_ms, self._expire)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tapelog.coordinators.outcome import Outcome
-from tapelog.coordinators.transactions.book import TransactionBook
+from tapelog.coordinators.transactions.book import TransactionBook, owner_code
 from tapelog.coordinators.transactions.records import transaction_record
 from tapelog.coordinators.transactions.states import Transaction, TxnState
 from tapelog.wire.errors import ErrorCode
@@ -23,7 +23,7 @@ def add(
     if current is not None and current.ending:
         # First of all: the client may already use the producer id that comes with the completion.
         return Outcome([], ErrorCode.CONCURRENT_TRANSACTIONS)
-    code = _owner(current, producer)
+    code = _writer(current, producer)
     if current is None or code != ErrorCode.NONE:
         return Outcome([], code)
     ongoing = current.state == TxnState.ONGOING
@@ -45,7 +45,7 @@ def verify(
 ) -> Outcome[dict[TopicPartition, ErrorCode]]:
     """Whether each of the partitions is in the producer's ongoing transaction."""
     current = book.find(transactional_id)
-    code = _owner(current, producer)
+    code = _writer(current, producer)
     if code == ErrorCode.NONE and current is not None and current.ending:
         code = ErrorCode.CONCURRENT_TRANSACTIONS
     if current is None or code != ErrorCode.NONE:
@@ -54,9 +54,9 @@ def verify(
     return Outcome([], {part: ErrorCode.NONE if part in current.partitions else missing for part in partitions})
 
 
-def _owner(current: Transaction | None, producer: tuple[int, int]) -> ErrorCode:
-    """NONE if this producer id and epoch own the transactional id now."""
-    producer_id, epoch = producer
-    if current is None or current.producer_id != producer_id:
+def _writer(current: Transaction | None, producer: tuple[int, int]) -> ErrorCode:
+    """NONE if this producer may write within the transaction: it owns it, and does not only keep it."""
+    if current is None:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING
-    return ErrorCode.NONE if current.producer_epoch == epoch else ErrorCode.PRODUCER_FENCED
+    code = owner_code(current, producer)
+    return ErrorCode.INVALID_TXN_STATE if code == ErrorCode.NONE and current.kept else code

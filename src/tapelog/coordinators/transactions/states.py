@@ -81,7 +81,12 @@ class IllegalTransitionError(AssertionError):
 
 
 class Transaction(NamedTuple):
-    """Everything durable about one transactional id."""
+    """Everything durable about one transactional id.
+
+    `next_producer_id` and `next_producer_epoch` are what the client goes on with when the transaction is over, if that
+    is another pair than the one its records and markers have: a new id after the last epoch, or a new owner that keeps
+    an ongoing transaction (KIP-939) and may only end it.
+    """
 
     producer_id: int
     producer_epoch: int
@@ -103,14 +108,26 @@ class Transaction(NamedTuple):
         return self._replace(state=state, updated_ms=now_ms, **changed)
 
     @property
+    def owner(self) -> tuple[int, int]:
+        """The producer id and epoch by which the client is known."""
+        if self.next_producer_id == NO_PRODUCER_ID:
+            return self.producer_id, self.producer_epoch
+        return self.next_producer_id, max(0, self.next_producer_epoch)
+
+    @property
+    def kept(self) -> bool:
+        """An ongoing transaction of a former owner: nothing is added to it any more."""
+        return self.state == TxnState.ONGOING and self.next_producer_id != NO_PRODUCER_ID
+
+    @property
     def ending(self) -> bool:
         """It is decided how it ends, and markers are on their way."""
         return self.state in ENDING
 
     @property
     def exhausted(self) -> bool:
-        """A client cannot be given a higher epoch: the last one is for fencing."""
-        return self.producer_epoch >= EPOCH_MAX - 1
+        """The client cannot be given a higher epoch: the last one is for fencing."""
+        return self.owner[1] >= EPOCH_MAX - 1
 
     @property
     def two_phase(self) -> bool:

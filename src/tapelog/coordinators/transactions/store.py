@@ -33,6 +33,10 @@ class TransactionStore:
         """Every id and its committed state, in order."""
         return sorted(self._transactions.committed_items(), key=lambda item: item[0])
 
+    def committed_ending(self) -> list[tuple[str, Transaction]]:
+        """Those whose committed state is a decision that is not carried out yet, in order."""
+        return sorted((name, found) for name, found in self._transactions.committed_items() if found.ending)
+
     def items(self) -> list[tuple[str, Transaction]]:
         """Every id and its newest state, in order."""
         return sorted(self._transactions.items(), key=lambda item: item[0])

@@ -1,4 +1,4 @@
-"""InitProducerId, versions 0 to 5: a producer id that nobody else has.
+"""InitProducerId, versions 0 to 6: a producer id that nobody else has.
 
 Ids come in blocks from the controller, so a restart never hands one out twice. With a transactional id the transaction
 coordinator decides which id and epoch its owner goes on with.
