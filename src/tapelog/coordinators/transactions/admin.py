@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
 
 from tapelog.coordinators.transactions.states import LABELS, Transaction, TxnState
 from tapelog.coordinators.transactions.store import TransactionStore
-from tapelog.wire.errors import ErrorCode, KafkaError
+from tapelog.wire.errors import ErrorCode
 from tapelog.wire.messages.describe_transactions_response import TopicData
 from tapelog.wire.messages.describe_transactions_response import TransactionState as DescribedTransaction
 from tapelog.wire.messages.list_transactions_request import ListTransactionsRequest
 from tapelog.wire.messages.list_transactions_response import TransactionState as ListedTransaction
-
-PATTERN_BYTES_MAX: Final = 1 << 20
-"""What a compiled pattern may take."""
 
 _STATES = {label: state for state, label in LABELS.items()}
 
@@ -24,25 +20,22 @@ def unknown_states(request: ListTransactionsRequest) -> list[str]:
     return [name for name in request.state_filters if name not in _STATES]
 
 
-def filter_of(request: ListTransactionsRequest, now_ms: int) -> Callable[[str, Transaction], bool]:
-    """Which transactions the request wants. KafkaError if its pattern is no regular expression."""
+def filter_of(request: ListTransactionsRequest, now_ms: int) -> Callable[[Transaction], bool]:
+    """Which transactions the request wants, apart from its pattern."""
     states = frozenset(_STATES[name] for name in request.state_filters if name in _STATES)
     producer_ids = frozenset(request.producer_id_filters)
-    pattern = _compiled(request.transactional_id_pattern) if request.transactional_id_pattern else None
 
-    def wanted(transactional_id: str, transaction: Transaction) -> bool:
+    def wanted(transaction: Transaction) -> bool:
         if producer_ids and transaction.producer_id not in producer_ids:
             return False
         if request.state_filters and transaction.state not in states:
             return False
-        if request.duration_filter >= 0 and now_ms - transaction.started_ms <= request.duration_filter:
-            return False
-        return pattern is None or pattern.fullmatch(transactional_id) is not None
+        return request.duration_filter < 0 or now_ms - transaction.started_ms > request.duration_filter
 
     return wanted
 
 
-def listed(store: TransactionStore, wanted: Callable[[str, Transaction], bool]) -> list[ListedTransaction]:
+def listed(store: TransactionStore, wanted: Callable[[Transaction], bool]) -> list[ListedTransaction]:
     """Those of the shard that are wanted."""
     return [
         ListedTransaction(
@@ -51,7 +44,7 @@ def listed(store: TransactionStore, wanted: Callable[[str, Transaction], bool]) 
             transaction_state=transaction.state.label,
         )
         for transactional_id, transaction in store.committed_items()
-        if wanted(transactional_id, transaction)
+        if wanted(transaction)
     ]
 
 
@@ -74,16 +67,3 @@ def described(store: TransactionStore, transactional_id: str) -> DescribedTransa
         producer_epoch=transaction.producer_epoch,
         topics=[TopicData(topic=topic, partitions=indexes) for topic, indexes in topics.items()],
     )
-
-
-def _compiled(pattern: str) -> Any:
-    """RE2, whose time is bounded whatever the pattern; imported when the first pattern comes."""
-    import re2
-
-    options = re2.Options()
-    options.log_errors = False
-    options.max_mem = PATTERN_BYTES_MAX
-    try:
-        return re2.compile(pattern, options=options)
-    except re2.error as error:
-        raise KafkaError(ErrorCode.INVALID_REGULAR_EXPRESSION, f"{pattern!r} is no regular expression") from error

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from tapelog.base.timers import Timers
+from tapelog.coordinators import patterns
 from tapelog.coordinators.caller import Caller
 from tapelog.coordinators.core import Runtime
 from tapelog.coordinators.hashing import partition_of
@@ -77,7 +78,7 @@ class TransactionCoordinator:
         self.runtime: Runtime[TransactionMachine] = Runtime(
             coordinator_log, timers, lambda context: TransactionMachine(context, self.config, markers)
         )
-        self._clock = timers.clock
+        self._timers = timers
         self._next_producer_id = next_producer_id
         self._partition_count = partition_count
         self._offsets_partition = offsets_partition
@@ -197,15 +198,39 @@ class TransactionCoordinator:
     ) -> None:
         """ListTransactions: those this node coordinates. An error if it does not know all of them yet."""
         listed: list[ListedTransaction] = []
+        pattern = request.transactional_id_pattern
         try:
-            wanted = admin.filter_of(request, self._clock.wall_ms())
+            if pattern:
+                patterns.check(pattern)
+            wanted = admin.filter_of(request, self._timers.clock.wall_ms())
             for partition in self.runtime.partitions():
                 listed += self.runtime.read(partition, lambda machine: admin.listed(machine.store, wanted))
         except KafkaError as error:
             done(ListTransactionsResponse(error_code=int(error.code)))
             return
-        unknown = admin.unknown_states(request)
-        done(ListTransactionsResponse(unknown_state_filters=unknown, transaction_states=listed))
+        response = ListTransactionsResponse(
+            unknown_state_filters=admin.unknown_states(request), transaction_states=listed
+        )
+        if pattern:
+            self._match(pattern, response, done)
+        else:
+            done(response)
+
+    def _match(
+        self, pattern: str, response: ListTransactionsResponse, done: Callable[[ListTransactionsResponse], None]
+    ) -> None:
+        """Leave out what the pattern does not match, a bounded piece of work per wake-up."""
+        matching = patterns.Matching([pattern], [one.transactional_id for one in response.transaction_states])
+
+        def go_on() -> None:
+            if not matching.step():
+                self._timers.after(0, go_on)
+                return
+            found = matching.found[pattern]
+            response.transaction_states = [one for one in response.transaction_states if one.transactional_id in found]
+            done(response)
+
+        go_on()
 
     def describe_transactions(
         self,

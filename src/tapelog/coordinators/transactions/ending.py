@@ -105,7 +105,9 @@ def _end_by_epoch(
         and epoch == EPOCH_MAX - 1
         and owner_epoch == 0
     )
-    repeated = rotated or (at_rest and producer_id == owner_id and epoch + 1 == owner_epoch)
+    # The last epoch is nobody's: whoever was fenced with it begins anew. A marker of it could not end a transaction.
+    raised = producer_id == owner_id and epoch + 1 == owner_epoch < EPOCH_MAX
+    repeated = rotated or (at_rest and raised)
     code = ErrorCode.NONE if repeated else owner_code(current, producer)
     if code != ErrorCode.NONE:
         return Outcome([], Verdict(code))
