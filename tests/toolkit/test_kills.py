@@ -57,10 +57,15 @@ def test_what_a_killed_process_leaves_is_what_its_loop_promises(cluster: Cluster
         seen = Counter(text for (text,) in sqlite3.connect(store).execute("SELECT value FROM effects"))
     else:
         seen = Counter(cluster.texts(out))
+    calls = Counter(Path(f"{store}.calls").read_text().split())
     missing = [number for number in range(RECORDS) if not seen[str(number)]]
     twice = [text for text, times in seen.items() if times > 1]
-    print(f"{kind}: {len(missing)} missing, {len(twice)} more than once, after {KILLS} kills")
-    if kind != "at_most_once":
+    again = [text for text, times in calls.items() if times > 1]
+    told = f"{len(missing)} missing, {len(twice)} more than once, {len(again)} handled more than once"
+    print(f"{kind}: {told}, after {KILLS} kills")
+    if kind == "at_most_once":
+        assert not again
+    else:
         assert not missing
     if kind != "at_least_once":
         assert not twice

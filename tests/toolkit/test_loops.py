@@ -290,3 +290,26 @@ def test_an_async_loop_beside_other_work(cluster: Cluster) -> None:
 
     asyncio.run(asyncio.wait_for(main(), 30))
     assert len(cluster.texts(out)) == 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [exactly_once, at_least_once])
+def test_a_handler_that_is_slower_than_the_group_allows_loses_its_partition_and_goes_on(
+    cluster: Cluster, make: Make
+) -> None:
+    source, out, group = cluster.filled(range(3)), cluster.topic(), cluster.fresh()
+    slow = [9.0]
+
+    def handle(record: Record) -> Send:
+        if record.text() == "1" and slow:
+            threading.Event().wait(slow.pop())
+        return Send(out, record.value)
+
+    settings = {"max.poll.interval.ms": 6000, "session.timeout.ms": 6000}
+    loop = make(cluster.bootstrap, group=group, topics=source, handle=handle, consumer=settings, batch_records=1)
+    with loop:
+        until(lambda: cluster.committed(group, source) == {0: 3}, "all is done", seconds=60, pause=0.2)
+    seen = cluster.texts(out)
+    assert sorted(set(seen)) == list("012")
+    if make is exactly_once:
+        assert seen == list("012")

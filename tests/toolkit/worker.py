@@ -1,10 +1,12 @@
-"""A process that runs one loop, for tests that kill it: `python worker.py KIND BOOTSTRAP GROUP IN OUT [STORE]`.
+"""A process that runs one loop, for tests that kill it: `python worker.py KIND BOOTSTRAP GROUP IN OUT STORE`.
 
-Each record is sent on to OUT; the handler takes a moment, so that a kill meets it anywhere.
+Each record is sent on to OUT, and each call of the handler is noted in STORE.calls; the handler takes a moment, so that
+a kill meets it anywhere.
 """
 
 from __future__ import annotations
 
+import os
 import random
 import sqlite3
 import sys
@@ -30,10 +32,13 @@ LOOPS: dict[str, Callable[..., Loop]] = {
 }
 
 
-def main(kind: str, bootstrap: str, group: str, source: str, out: str, store: str = "") -> None:
+def main(kind: str, bootstrap: str, group: str, source: str, out: str, store: str) -> None:
     """Run until killed, or told to stop."""
 
+    calls = os.open(f"{store}.calls", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+
     def handle(record: Record) -> Send:
+        os.write(calls, record.data + b"\n")
         time.sleep(random.uniform(0, 0.002))
         return Send(out, record.value, record.key)
 

@@ -68,7 +68,7 @@ class IdempotentConsumer(Loop, Generic[T]):
 
 
 class AsyncIdempotentConsumer(aio.Loop, Generic[T]):
-    """The same for async handlers and async stores; `tapelog.toolkit.aio.IdempotentConsumer`."""
+    """The same for async handlers and async stores."""
 
     def __init__(
         self,
