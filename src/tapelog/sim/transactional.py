@@ -32,6 +32,8 @@ from tapelog.wire.messages.txn_offset_commit_response import TxnOffsetCommitResp
 from tapelog.wire.record_batch import Record, build_batch
 
 IN_FLIGHT_MAX: Final = 5
+BEHIND_MS: Final = 4 * 3_600_000
+"""Its clock is behind the broker's: a wall clock that jumps back meanwhile must not make a record of the future."""
 AGAIN: Final = frozenset(
     (
         ErrorCode.CONCURRENT_TRANSACTIONS,
@@ -249,7 +251,8 @@ class SimTransactional:
         client.send(self._request(client, partition, sequence, values), self.produce_version, done)
 
     def _request(self, client: SimClient, partition: int, sequence: int, values: list[bytes]) -> ProduceRequest:
-        records = [Record(0, client.node.clock.wall_ms(), None, value) for value in values]
+        at_ms = max(0, client.node.clock.wall_ms() - BEHIND_MS)
+        records = [Record(0, at_ms, None, value) for value in values]
         producer_id, epoch = self._producer
         batch = build_batch(
             records, producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence, transactional=True
