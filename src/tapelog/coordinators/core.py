@@ -55,13 +55,19 @@ class Runtime(Generic[M]):
         self._shards: dict[int, Shard[M]] = {}
         self._rewrites: dict[int, Rewrite] = {}
         self._dirty: dict[int, Shard[M]] = {}
+        self._loading: deque[Loading] = deque()
+        self._load_armed = False
+        self._loaded_bytes = 0
         self._outbox: deque[Callable[[], None]] = deque()
         self._draining = False
 
     # -- what the node core calls
 
     def on_elected(self, partition: int, leader_epoch: int) -> None:
-        """This node leads the partition from now on: replay its log, a bounded piece per wake-up, then serve it."""
+        """This node leads the partition from now on: replay its log, a bounded piece per wake-up, then serve it.
+
+        One partition is loaded after the other: each is served as early as it can be, and no wake-up takes long.
+        """
         if partition in self._shards:
             self.on_resigned(partition)
         shard = Shard(
@@ -77,7 +83,9 @@ class Runtime(Generic[M]):
         )
         self._shards[partition] = shard
         log.debug("loading coordinator partition %d in epoch %d", partition, leader_epoch)
-        Loading(shard, self._load_bytes_max, lambda: self._on_loaded(shard)).step()
+        self._loading.append(Loading(shard, self._load_bytes_max))
+        if not self._load_armed:
+            self._load()
         self._drain()
 
     def on_resigned(self, partition: int) -> None:
@@ -107,6 +115,7 @@ class Runtime(Generic[M]):
 
     def flush(self) -> None:
         """The wake-up ends: append one batch per shard that has records, and give every answer that is due."""
+        self._loaded_bytes = 0
         self._drain()
         while self._dirty:
             dirty, self._dirty = self._dirty, {}
@@ -167,6 +176,7 @@ class Runtime(Generic[M]):
         commit: bool,
         done: Callable[[None], None],
         failed: Callable[[ErrorCode], None],
+        transaction_version: int = 0,
     ) -> None:
         """Write the marker that ends the producer's transaction here. Calls done when it is committed, or failed."""
         try:
@@ -174,12 +184,14 @@ class Runtime(Generic[M]):
         except KafkaError as error:
             failed(error.code)
             return
-        shard.end_transaction(producer_id, producer_epoch, coordinator_epoch, commit, done, failed)
+        shard.end_transaction(
+            producer_id, producer_epoch, coordinator_epoch, commit, done, failed, transaction_version
+        )
         self._drain()
 
-    def guard(self, partition: int, producer_id: int) -> TransactionGuard:
+    def guard(self, partition: int, producer_id: int, producer_epoch: int) -> TransactionGuard:
         """To be taken before the gate is asked, for `write_transactional` or `let_go`. KafkaError as for read."""
-        return self._serving(partition).guards.hold(producer_id)
+        return self._serving(partition).guards.hold(producer_id, producer_epoch)
 
     def let_go(self, partition: int, guard: TransactionGuard) -> None:
         """The gate refused: there will be no write."""
@@ -225,6 +237,24 @@ class Runtime(Generic[M]):
 
     def _mark_dirty(self, shard: Shard[M]) -> None:
         self._dirty[shard.partition] = shard
+
+    def _load(self) -> None:
+        """Go on loading, one partition after the other, up to the bound of a wake-up; the rest waits for the next."""
+        self._load_armed = False
+        while self._loading and self._loaded_bytes < self._load_bytes_max:
+            loading = self._loading[0]
+            self._loaded_bytes += loading.step()
+            if loading.finished:
+                self._loading.popleft()
+                if loading.succeeded:
+                    self._on_loaded(loading.shard)
+        if self._loading:
+            self._load_armed = True
+            self.timers.after(0, self._load_next)
+
+    def _load_next(self) -> None:
+        self._loaded_bytes = 0
+        self._load()
 
     def _on_loaded(self, shard: Shard[M]) -> None:
         shard.active = True

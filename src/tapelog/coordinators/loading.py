@@ -7,7 +7,6 @@ back like any others); until then readers of committed state do not see them.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from typing import Any
 
 from tapelog.coordinators.shard import Shard
@@ -22,34 +21,36 @@ log = logging.getLogger(__name__)
 class Loading:
     """The replay of one shard's log."""
 
-    def __init__(self, shard: Shard[Any], bytes_max: int, on_loaded: Callable[[], None]) -> None:
-        self._shard = shard
+    def __init__(self, shard: Shard[Any], bytes_max: int) -> None:
+        self.shard = shard
+        self.finished = False
+        """There is nothing more to do: everything is replayed, or cannot be."""
+        self.succeeded = False
         self._bytes_max = bytes_max
-        self._on_loaded = on_loaded
         self._offset = -1
 
-    def step(self) -> None:
-        """Replay one piece; reaching the end makes the shard active, otherwise the next wake-up goes on."""
-        shard = self._shard
+    def step(self) -> int:
+        """Replay one piece; returns its size in bytes."""
+        shard = self.shard
         if shard.closed:
-            return
+            self.finished = True
+            return 0
+        before = shard.appended_bytes
         try:
             if self._offset < 0:
                 self._offset = shard.log.start_offset(shard.partition)
             # First of all, so that the bulk of the log is replayed without being kept for an undo.
             shard.on_high_watermark(shard.log.high_watermark(shard.partition))
-            at_end = self._replay_piece()
+            self.succeeded = self.finished = self._replay_piece()
         except (KafkaError, WireError, ValueError):
             log.exception("coordinator partition %d cannot be loaded; it stays unavailable", shard.partition)
-            return
-        if not at_end:
-            shard.timers.after(0, self.step)
-            return
-        shard.next_offset = self._offset
-        self._on_loaded()
+            self.finished = True
+        if self.succeeded:
+            shard.next_offset = self._offset
+        return shard.appended_bytes - before
 
     def _replay_piece(self) -> bool:
-        shard = self._shard
+        shard = self.shard
         if self._offset >= shard.log.end_offset(shard.partition):
             return True
         data = shard.log.read(shard.partition, self._offset, self._bytes_max)
@@ -65,7 +66,7 @@ class Loading:
         return self._offset >= shard.log.end_offset(shard.partition)
 
     def _replay_batch(self, data: bytes, header: BatchHeader) -> None:
-        machine = self._shard.machine
+        machine = self.shard.machine
         producer_id = header.producer_id if header.is_transactional else NO_PRODUCER_ID
         for record in records_of(data, header):
             if record.offset >= self._offset and record.key is not None:
@@ -75,4 +76,4 @@ class Loading:
         for record in records_of(data, header):
             kind = control_kind(record.key)
             if record.offset >= self._offset and kind in (ABORT, COMMIT):
-                self._shard.machine.end_transaction(record.offset, header.producer_id, kind == COMMIT)
+                self.shard.machine.end_transaction(record.offset, header.producer_id, kind == COMMIT)

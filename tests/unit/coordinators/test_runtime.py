@@ -354,3 +354,35 @@ def test_an_answer_does_not_wait_for_ever() -> None:
     desk.commit()
     assert desk.answers == [ErrorCode.COORDINATOR_NOT_AVAILABLE, 2]
     assert desk.machine.counts.committed("a") == 2
+
+
+def test_partitions_are_loaded_one_after_the_other() -> None:
+    log = BenchLog()
+    first = Desk(log)
+    for partition in range(1, 4):
+        first.runtime.on_elected(partition, 1)
+    for partition in range(4):
+        for _ in range(3):
+            first.runtime.write(
+                partition, lambda _: Outcome([count("a")], 0), first.answers.append, first.answers.append
+            )
+            first.runtime.flush()
+    log.news.clear()
+    desk = Desk(log, load_bytes_max=1)
+    for partition in range(1, 4):
+        desk.runtime.on_elected(partition, 1)
+    served: list[list[int]] = []
+    while desk.runtime.machine(3) is None:
+        desk.runtime.on_resigned(2)
+        assert desk.timers.run_due() == 1, "one piece per wake-up, however many partitions there are"
+        desk.flush()
+        served.append([partition for partition in range(4) if desk.runtime.machine(partition) is not None])
+    assert served == [[], [0], [0], [0], [0, 1], [0, 1], [0, 1], [0, 1, 3]]
+    assert desk.timers.run_due() == 0
+
+
+def test_empty_partitions_are_served_at_once() -> None:
+    desk = Desk(load_bytes_max=1)
+    for partition in range(50):
+        desk.runtime.on_elected(partition, 1)
+    assert all(desk.runtime.machine(partition) is not None for partition in range(50))
