@@ -46,9 +46,9 @@ SUITES = (
     Suite("properties", (INTERPRETED, COMPILED), 1, 2, "generated values against an independent codec and models"),
     Suite("simulation", (INTERPRETED,), 1.5, 2, "the node in virtual time, with power cuts, from seeds"),
     Suite("fuzz", (INTERPRETED, COMPILED), 0.8, 0, "hostile bytes, fixed seeds"),
-    Suite("clients", (INTERPRETED, COMPILED), 3, 0, "real clients nobody here wrote"),
+    Suite("clients", (INTERPRETED, COMPILED), 5, 0, "real clients nobody here wrote"),
     Suite("toolkit", (INTERPRETED,), 2, 2, "what applications build on, and the examples"),
-    Suite("chaos", (COMPILED,), 1.5, 0, "kill -9 and power cuts on real processes"),
+    Suite("chaos", (COMPILED,), 2.8, 0, "kill -9 and power cuts on real processes"),
 )
 
 QUICK = ("unit",)
