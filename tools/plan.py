@@ -47,7 +47,7 @@ SUITES = (
     Suite("simulation", (INTERPRETED,), 1.5, 2, "the node in virtual time, with power cuts, from seeds"),
     Suite("fuzz", (INTERPRETED, COMPILED), 0.8, 0, "hostile bytes, fixed seeds"),
     Suite("clients", (INTERPRETED, COMPILED), 5, 0, "real clients nobody here wrote"),
-    Suite("toolkit", (INTERPRETED,), 2, 2, "what applications build on, and the examples"),
+    Suite("toolkit", (INTERPRETED,), 2.5, 2, "what applications build on, and the examples"),
     Suite("chaos", (COMPILED,), 2.8, 0, "kill -9 and power cuts on real processes"),
 )
 
