@@ -107,6 +107,12 @@ class ClassicGroup:
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
         return member
 
+    def check_generation(self, member: ClassicMember, generation: int) -> None:
+        """ILLEGAL_GENERATION if the member is not in that one. Until it has joined again, one that was a member of a
+        consumer group may name its epoch: it is behind, and yet loses nothing of what it owns."""
+        if generation != self.generation and generation != member.former_epoch:
+            raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+
     # -- changes
 
     def transition(self, state: str, now_ms: int) -> None:
@@ -148,6 +154,8 @@ class ClassicGroup:
 
     def park_join(self, member: ClassicMember, reply: Reply[JoinGroupResponse] | None) -> None:
         """Let the member wait for the end of the joining phase (or, with None, not any more)."""
+        if reply is not None:
+            member.former_epoch = None
         self.joined += (reply is not None) - (member.awaiting_join is not None)
         member.awaiting_join = reply
 

@@ -19,6 +19,7 @@ class ClassicMember:
         "awaiting_sync",
         "client_host",
         "client_id",
+        "former_epoch",
         "instance_id",
         "is_new",
         "member_id",
@@ -50,6 +51,8 @@ class ClassicMember:
         self.protocols = protocols
         self.assignment = assignment
         self.is_new = False
+        self.former_epoch: int | None = None
+        """The epoch it was in when its consumer group became this classic one; None once it has joined again."""
         self.awaiting_join: Reply[JoinGroupResponse] | None = None
         self.awaiting_sync: Reply[SyncGroupResponse] | None = None
 

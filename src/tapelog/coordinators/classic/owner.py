@@ -28,9 +28,7 @@ class ClassicOwner:
         if generation < 0 and group.state == EMPTY:
             return
         if generation >= 0 or member_id or instance_id is not None:
-            group.check_member(member_id, instance_id)
-            if generation != group.generation:
-                raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+            group.check_generation(group.check_member(member_id, instance_id), generation)
         elif group.state != EMPTY and not transactional:
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
         if group.state == COMPLETING_REBALANCE and not transactional:

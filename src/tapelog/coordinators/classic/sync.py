@@ -31,11 +31,10 @@ def sync(groups: ClassicGroups, request: SyncGroupRequest, reply: Reply[SyncGrou
     if group is None or group.state == EMPTY:
         raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
     member = group.check_member(request.member_id, request.group_instance_id)
-    if request.generation_id != group.generation:
-        raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+    group.check_generation(member, request.generation_id)
     if _differs(request.protocol_type, group.protocol_type) or _differs(request.protocol_name, group.protocol):
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
-    if group.state == PREPARING_REBALANCE:
+    if group.state == PREPARING_REBALANCE or request.generation_id != group.generation:
         raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
     _synced(groups, group, member.member_id)
     if group.state == STABLE:
@@ -94,8 +93,7 @@ def heartbeat(groups: ClassicGroups, request: HeartbeatRequest) -> Outcome[Heart
     if group is None:
         raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
     member = group.check_member(request.member_id, request.group_instance_id)
-    if request.generation_id != group.generation:
-        raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+    group.check_generation(member, request.generation_id)
     extend_session(groups, group, member)
-    rebalancing = group.state == PREPARING_REBALANCE
+    rebalancing = group.state == PREPARING_REBALANCE or request.generation_id != group.generation
     return Outcome([], HeartbeatResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS if rebalancing else ErrorCode.NONE))

@@ -29,6 +29,10 @@ from tests.unit.coordinators.migration.world import World
 ORDERS = subscription_bytes(["orders"], set(), -1, 3, None)
 
 
+NOTED = assignment_bytes({"orders": (0,)}, 3)[:-4] + b"\0\0\0\1!"
+"""An assignment in which the leader's assignor left a note."""
+
+
 def joining(member_id: str = "", metadata: bytes = ORDERS, *names: str, **more: Any) -> JoinGroupRequest:
     protocols = [JoinGroupRequestProtocol(name=name, metadata=metadata) for name in names or ("range",)]
     fields: dict[str, Any] = {"protocol_type": "consumer", "session_timeout_ms": 10_000, "rebalance_timeout_ms": 60_000}
@@ -46,17 +50,19 @@ def code(answers: list[Any]) -> ErrorCode:
     return ErrorCode(answers[0].error_code)
 
 
-def classic_group(bench: Bench, metadata: bytes = ORDERS, share: bytes = b"", **more: Any) -> str:
+def classic_group(
+    bench: Bench, metadata: bytes = ORDERS, share: bytes = b"", protocol: str = "range", **more: Any
+) -> str:
     """A stable classic group of one member."""
-    member_id = bench.ask("join_group", joining(metadata=metadata, **more), 9)[0].member_id
-    joined = bench.ask("join_group", joining(member_id, metadata, **more), 9)[0]
+    member_id = bench.ask("join_group", joining("", metadata, protocol, **more), 9)[0].member_id
+    joined = bench.ask("join_group", joining(member_id, metadata, protocol, **more), 9)[0]
     assert joined.error_code == ErrorCode.NONE
     request = SyncGroupRequest(
         group_id=GROUP,
         generation_id=joined.generation_id,
         member_id=member_id,
         protocol_type=more.get("protocol_type", "consumer"),
-        protocol_name="range",
+        protocol_name=protocol,
         assignments=[SyncGroupRequestAssignment(member_id=member_id, assignment=share)],
     )
     assert code(bench.ask("sync_group", request, 5)) == ErrorCode.NONE
@@ -110,7 +116,7 @@ def test_a_version_from_the_future_is_read_as_far_as_known() -> None:
         ({}, {"protocol_type": "connect"}, "does not use the consumer embedded protocol"),
         ({}, {"metadata": b"mine"}, "embedded consumer protocol is malformed"),
         ({}, {"share": b"mine too"}, "embedded consumer protocol is malformed"),
-        ({}, {"share": assignment_bytes({"orders": (0,)}, 3)[:-4] + b"\0\0\0\1!"}, "custom assignor is in use"),
+        ({}, {"share": NOTED, "protocol": "mine"}, "custom assignor is in use"),
         ({"group.consumer.migration.policy": "downgrade"}, {}, "online upgrade is disabled"),
         ({"group.consumer.migration.policy": "disabled"}, {}, "online upgrade is disabled"),
         ({"group.consumer.max.size": "0"}, {}, "exceeds the consumer group maximum size"),
@@ -128,6 +134,36 @@ def test_a_group_that_cannot_be_upgraded_stays_as_it_is(
     assert bench.log.appends == appended
     beat = HeartbeatRequest(group_id=GROUP, generation_id=1, member_id=member_id)
     assert code(bench.ask("heartbeat", beat, 4)) == ErrorCode.NONE
+
+
+def test_notes_of_the_clients_own_assignors_are_no_custom_assignor() -> None:
+    bench = Bench()
+    classic_group(bench, share=NOTED, protocol="cooperative-sticky")
+    assert consumer_group(bench) == 2
+
+
+def test_a_member_that_is_behind_when_its_group_turns_classic_loses_nothing() -> None:
+    world = World()
+    a = world.classic("a", cooperative=True)
+    world.consumer("c")
+    world.run()
+    b = world.consumer("b")
+    b.act()
+    world.bench.advance(2000)
+    world.clients["c"].act()
+    epoch = a.epoch
+    assert epoch < world.bench.machine.consumer.find(GROUP).target_epoch
+    owned = set(a.owned)
+    for name in ("b", "c"):
+        world.clients.pop(name).leave()
+    assert world.bench.machine.consumer.find(GROUP) is None
+    assert commit(world.bench, 3, a.member_id, epoch) == ErrorCode.NONE
+    beat = HeartbeatRequest(group_id=GROUP, generation_id=epoch, member_id=a.member_id)
+    assert code(world.bench.ask("heartbeat", beat, 4)) == ErrorCode.REBALANCE_IN_PROGRESS
+    a.act()
+    assert a.owned == owned
+    world.run()
+    assert code(world.bench.ask("heartbeat", beat, 4)) == ErrorCode.ILLEGAL_GENERATION
 
 
 def test_only_somebody_who_joins_converts_a_group() -> None:

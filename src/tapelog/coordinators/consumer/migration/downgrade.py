@@ -1,9 +1,9 @@
 """A consumer group becomes a classic group again, because nobody of the newer protocol is left in it.
 
-The targets become the assignments, and their epoch the generation: no member can be in a later one, and those who are
-in it learn of the change by REBALANCE_IN_PROGRESS (with the group's own epoch, which Kafka takes, they would all be
-wrong whenever two members left in a row, and lose what they own). A static member that takes the place of the last one
-of the newer protocol causes no rebalance if everybody already has what it should have.
+The targets become the assignments, and their epoch the generation: no member can be in a later one. Members learn of
+the change by REBALANCE_IN_PROGRESS, also those that are in an earlier epoch: where Kafka tells them ILLEGAL_GENERATION,
+and they lose what they own and read it again, they may go on until they have joined. A static member that takes the
+place of the last one of the newer protocol causes no rebalance if everybody already has what it should have.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tapelog.coordinators.consumer.group import ConsumerGroup
 from tapelog.coordinators.consumer.member import MemberMetadata
 from tapelog.coordinators.consumer.migration.embedded import assignment_bytes, subscription_of
 from tapelog.coordinators.consumer.registry import ConsumerGroups, cancel_deadlines
-from tapelog.coordinators.outcome import CoordinatorRecord, Outcome
+from tapelog.coordinators.outcome import CoordinatorRecord, Outcome, nothing
 from tapelog.coordinators.records import group_metadata
 from tapelog.wire.primitives import WireError
 
@@ -67,6 +67,8 @@ def downgrade(
         image.leader = None
     for member_id, _ in group.metadata.items():
         cancel_deadlines(groups, group_id, member_id)
+    epochs = {member_id: group.current_of(member_id).epoch for member_id in members}
+    groups.context.submit(lambda: _remember(groups, group_id, epochs))
     return Outcome([*ending, group_metadata(group_id, image)], response)
 
 
@@ -92,3 +94,13 @@ def _assignment(groups: ConsumerGroups, metadata: bytes, target: Assignment) -> 
         version = 0
     named = {groups.watch.topics.name_of(topic_id): partitions for topic_id, partitions in target.items()}
     return assignment_bytes({name: partitions for name, partitions in named.items() if name is not None}, version)
+
+
+def _remember(groups: ConsumerGroups, group_id: str, epochs: Mapping[str, int]) -> Outcome[None]:
+    """The classic group is there: its members are still in the epochs of the consumer group."""
+    group = groups.classic.active.get(group_id)
+    for member_id, epoch in epochs.items():
+        member = None if group is None else group.members.get(member_id)
+        if member is not None:
+            member.former_epoch = epoch
+    return nothing()

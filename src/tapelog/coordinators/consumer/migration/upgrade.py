@@ -7,6 +7,8 @@ reads it. They all learn of the change by REBALANCE_IN_PROGRESS, join again and 
 
 from __future__ import annotations
 
+from typing import Final
+
 from tapelog.coordinators.classic.group import ClassicGroup
 from tapelog.coordinators.classic.member import ClassicMember
 from tapelog.coordinators.consumer.group import ConsumerGroup
@@ -27,6 +29,10 @@ from tapelog.coordinators.records import group_tombstone
 from tapelog.coordinators.timeline import Journal
 from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.primitives import WireError
+
+KNOWN_ASSIGNORS: Final = ("range", "roundrobin", "sticky", "cooperative-sticky")
+"""Assignors of the clients whose own notes are not needed here. (librdkafka's sticky ones put them into assignments,
+and Kafka takes them for a custom assignor's.)"""
 
 
 def upgrade(groups: ConsumerGroups, former: ClassicGroup, records: list[CoordinatorRecord]) -> ConsumerGroup:
@@ -70,7 +76,7 @@ def _records(groups: ConsumerGroups, former: ClassicGroup) -> list[CoordinatorRe
     for member_id, member in former.members.items():
         wishes[member_id] = subscription_of(_metadata(former, member))
         assigned = assigned_of(member.assignment)
-        if assigned.user_data:
+        if assigned.user_data and former.protocol not in KNOWN_ASSIGNORS:
             raise _refusal(
                 former,
                 "because an unsupported custom assignor is in use. Please refer to the documentation or switch to a "
