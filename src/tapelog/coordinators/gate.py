@@ -35,12 +35,14 @@ class TransactionGate(Protocol):
 
 
 class TransactionGuard:
-    """Held while the gate is asked; broken once a marker of that producer was written in between."""
+    """Held while the gate is asked; broken once a marker of that producer was written in between, unless it ends a
+    transaction of an older epoch: then the write belongs to the next one."""
 
-    __slots__ = ("broken", "producer_id")
+    __slots__ = ("broken", "producer_epoch", "producer_id")
 
-    def __init__(self, producer_id: int) -> None:
+    def __init__(self, producer_id: int, producer_epoch: int) -> None:
         self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
         self.broken = False
 
 
@@ -50,9 +52,9 @@ class Guards:
     def __init__(self) -> None:
         self._held: dict[int, list[TransactionGuard]] = {}
 
-    def hold(self, producer_id: int) -> TransactionGuard:
+    def hold(self, producer_id: int, producer_epoch: int) -> TransactionGuard:
         """A guard for a write of that producer's transaction; let it go when the gate has answered."""
-        guard = TransactionGuard(producer_id)
+        guard = TransactionGuard(producer_id, producer_epoch)
         self._held.setdefault(producer_id, []).append(guard)
         return guard
 
@@ -66,10 +68,14 @@ class Guards:
             del self._held[guard.producer_id]
         return True
 
-    def break_all(self, producer_id: int) -> None:
-        """A marker of that producer is being written."""
-        for guard in self._held.pop(producer_id, []):
-            guard.broken = True
+    def break_up_to(self, producer_id: int, epoch: int) -> None:
+        """A marker of that producer is being written, which ends a transaction of that epoch."""
+        held = self._held.pop(producer_id, [])
+        newer = [guard for guard in held if guard.producer_epoch > epoch]
+        if newer:
+            self._held[producer_id] = newer
+        for guard in held:
+            guard.broken = guard.producer_epoch <= epoch
 
     def __len__(self) -> int:
         return len(self._held)

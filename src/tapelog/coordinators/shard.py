@@ -18,7 +18,7 @@ from tapelog.coordinators.deadlines import Deadlines
 from tapelog.coordinators.gate import Guards
 from tapelog.coordinators.outcome import CoordinatorLog, CoordinatorRecord, Machine, Outcome, ShardContext, edge_code
 from tapelog.coordinators.parking import Parking
-from tapelog.wire.control_records import marker_batch
+from tapelog.wire.control_records import ended_epoch, marker_batch
 from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.primitives import WireError
 from tapelog.wire.record_batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, Record, build_batch
@@ -103,11 +103,12 @@ class Shard(Generic[M]):
         commit: bool,
         done: Callable[[None], None],
         failed: Callable[[ErrorCode], None],
+        transaction_version: int = 0,
     ) -> None:
         """Append the marker and apply it, behind what was collected."""
         self._on_dirty(self)
         self.flush()
-        self.guards.break_all(producer_id)
+        self.guards.break_up_to(producer_id, ended_epoch(producer_epoch, transaction_version))
         offset = self.next_offset
         self.machine.end_transaction(offset, producer_id, commit)
         self.next_offset += 1

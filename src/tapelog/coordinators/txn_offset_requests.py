@@ -106,7 +106,7 @@ class TxnOffsetRequests:
         producer_id, producer_epoch = request.producer_id, request.producer_epoch
         topic_ids = {topic.name: self._topics.id_of(topic.name) or b"" for topic in request.topics}
         try:
-            guard = self._runtime.guard(partition, producer_id)
+            guard = self._runtime.guard(partition, producer_id, producer_epoch)
         except KafkaError as error:
             refuse(error.code)
             return

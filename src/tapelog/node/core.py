@@ -8,7 +8,7 @@ simulator runs exactly this.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from tapelog.base.config import BrokerSettings
@@ -140,7 +140,7 @@ class NodeCore(NodeApi):
             self.partitions.remove(delta.deleted_topics)
         if delta.changed_topics:
             self.partitions.create(delta.changed_topics)
-            self.coordinators.elect([topic.name for topic in delta.changed_topics])
+            self._elect([topic.name for topic in delta.changed_topics])
         if delta.changed_configs:
             self.partitions.configure(delta.changed_configs)
         if delta.deleted_topics:
@@ -249,6 +249,12 @@ class NodeCore(NodeApi):
         return self.disk.total_bytes(), self.disk.free_bytes()
 
     # -- inside
+
+    def _elect(self, names: Collection[str]) -> None:
+        """Coordinators load what is written: what is only queued (a marker, transactional offsets) is written first."""
+        for partition in [queued for queued in self.hub.dirty if queued.topic in names]:
+            self._write(partition)
+        self.coordinators.elect(names)
 
     def _write(self, partition: Partition) -> None:
         if partition.offline:

@@ -90,6 +90,7 @@ class LocalMarkers:
                 marker.commit,
                 lambda _: pending.tell(index, ErrorCode.NONE),
                 lambda code: pending.tell(index, ErrorCode.NOT_LEADER_OR_FOLLOWER if code in _NOT_READY else code),
+                marker.transaction_version,
             )
             return
         appended = partition.append_marker(

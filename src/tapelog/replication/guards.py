@@ -3,6 +3,7 @@
 Owned by a Partition, used by Produce. Were such a batch appended unasked, it could come after the transaction's marker
 and hold the last stable offset for ever. Batches of the same producer that arrive meanwhile wait behind it, in order;
 other producers are not held up. A marker breaks the guard: whatever waits there belongs to a transaction that is over.
+What has a newer epoch than that transaction waits on: it belongs to the next one.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ HELD_BATCHES_MAX: Final = 64
 """Of one producer in one partition; clients have five under way."""
 HELD_BYTES_MAX: Final = 128 * 1024 * 1024
 """In all partitions of a node."""
+EPOCH_MAX: Final = 32767
 _NONE: Final = int(ErrorCode.NONE)
 
 
@@ -88,15 +90,23 @@ class Guards:
                 del self._by_producer[guard.producer_id]
             self._release(guard, code)
 
-    def break_all(self, producer_id: int, code: int) -> None:
-        """A marker of this producer was appended: whoever waits is refused, and answers still to come are void."""
-        for guard in self._by_producer.pop(producer_id, ()):
-            self._release(guard, code)
+    def break_up_to(self, producer_id: int, epoch: int, code: int) -> None:
+        """A marker of this producer was appended that ends a transaction of this epoch: whoever waits with it or with
+        an older one is refused, and answers still to come are void."""
+        guards = self._by_producer.pop(producer_id, None)
+        if guards is None:
+            return
+        newer = [guard for guard in guards if guard.epoch > epoch]
+        if newer:
+            self._by_producer[producer_id] = newer
+        for guard in guards:
+            if guard.epoch <= epoch:
+                self._release(guard, code)
 
     def close(self, code: int) -> None:
         """The partition is led here no more."""
         for producer_id in list(self._by_producer):
-            self.break_all(producer_id, code)
+            self.break_up_to(producer_id, EPOCH_MAX, code)
 
     def _release(self, guard: Guard, code: int) -> None:
         guard.broken = True

@@ -15,7 +15,7 @@ from tapelog.log.log import CLIENT, COORDINATOR, Appended, FlushTicket, Log
 from tapelog.replication.guards import Guards
 from tapelog.replication.hub import Hub
 from tapelog.replication.waiting import AppendWaiter, FetchWaiter
-from tapelog.wire.control_records import marker_batch
+from tapelog.wire.control_records import ended_epoch, marker_batch
 from tapelog.wire.errors import ErrorCode
 
 ORIGIN_CLIENT: Final = CLIENT
@@ -86,7 +86,7 @@ class Partition:
             timestamp=self.log.clock.wall_ms(),
         )
         appended = self.append(batch, 0, len(batch), ORIGIN_COORDINATOR)
-        self.guards.break_all(producer_id, _INVALID_TXN_STATE)
+        self.guards.break_up_to(producer_id, ended_epoch(producer_epoch, transaction_version), _INVALID_TXN_STATE)
         return appended
 
     def park(self, end_offset: int, waiter: AppendWaiter, index: int) -> None:

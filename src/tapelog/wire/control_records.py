@@ -77,6 +77,11 @@ def marker_batch(
     )
 
 
+def ended_epoch(marker_epoch: int, transaction_version: int) -> int:
+    """The newest epoch a transaction can have that the marker ends: in version 2 the marker has the next one."""
+    return marker_epoch - 1 if transaction_version >= 2 else marker_epoch
+
+
 def quorum_record(kind: int, message: Message, version: int, timestamp: int) -> Record:
     """A control record of the metadata quorum: the message holds its own version, nothing stands before it."""
     return Record(0, timestamp, control_key(kind), message.tobytes(version))

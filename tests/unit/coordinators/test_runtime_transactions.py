@@ -296,7 +296,7 @@ def test_nobody_writes_for_a_transaction_where_the_partition_is_not_served(elect
 
 def test_a_marker_breaks_the_guards_of_its_producer() -> None:
     desk = Desk()
-    guard, other = desk.runtime.guard(0, 9), desk.runtime.guard(0, 8)
+    guard, other = desk.runtime.guard(0, 9, 0), desk.runtime.guard(0, 8, 0)
     desk.end(9, commit=False)
     desk.write_transactional(9, "a", guard=guard)
     desk.write_transactional(8, "b", guard=other)
@@ -308,18 +308,18 @@ def test_a_marker_breaks_the_guards_of_its_producer() -> None:
 
 def test_a_guard_does_not_outlive_the_leadership() -> None:
     desk = Desk()
-    guard = desk.runtime.guard(0, 9)
+    guard = desk.runtime.guard(0, 9, 0)
     desk.runtime.on_elected(0, 2)
     desk.write_transactional(9, "a", guard=guard)
     assert desk.answers == [("a", "NOT_COORDINATOR")]
     desk.runtime.on_resigned(0)
     with pytest.raises(KafkaError):
-        desk.runtime.guard(0, 9)
+        desk.runtime.guard(0, 9, 0)
 
 
 def test_a_guard_can_be_let_go() -> None:
     desk = Desk()
-    first, second = desk.runtime.guard(0, 9), desk.runtime.guard(0, 9)
+    first, second = desk.runtime.guard(0, 9, 0), desk.runtime.guard(0, 9, 0)
     desk.runtime.let_go(0, first)
     desk.write_transactional(9, "a", guard=second)
     desk.flush()
@@ -335,3 +335,13 @@ def test_resigning_answers_whoever_waits_for_a_marker() -> None:
     desk.end(9, commit=True)
     desk.runtime.on_resigned(0)
     assert desk.answers == [("a", "NOT_COORDINATOR"), ("end 9", "NOT_COORDINATOR")]
+
+
+def test_a_marker_of_an_older_epoch_breaks_no_guard_of_a_newer_one() -> None:
+    desk = Desk()
+    older, newer = desk.runtime.guard(0, 9, 3), desk.runtime.guard(0, 9, 4)
+    desk.end(9, commit=False)
+    desk.write_transactional(9, "a", guard=older)
+    desk.write_transactional(9, "b", guard=newer)
+    desk.flush()
+    assert desk.answers == [("a", "INVALID_TXN_STATE"), ("end 9", None), ("b", "done")]
