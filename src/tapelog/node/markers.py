@@ -100,7 +100,7 @@ class LocalMarkers:
             marker.coordinator_epoch,
             marker.transaction_version,
         )
-        partition.park(appended.last_offset + 1, pending, index)
+        partition.park_marker(appended.last_offset + 1, pending, index)
 
     def _partition(self, key: Key) -> Partition:
         topic, index = key

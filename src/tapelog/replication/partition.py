@@ -55,6 +55,7 @@ class Partition:
         self._queued = False
         self._unflushed = False
         self._parked: deque[Parked] = deque()
+        self._parked_markers: deque[Parked] = deque()
         self._waiters: dict[FetchWaiter, None] = {}
         self.guards = Guards(hub)
         self.bytes_in = 0
@@ -96,6 +97,14 @@ class Partition:
         else:
             self._parked.append(Parked(end_offset, waiter, index))
 
+    def park_marker(self, end_offset: int, waiter: AppendWaiter, index: int) -> None:
+        """Like park, but on `page_cache` topics, too, not before the disk has it: its transaction is over then for the
+        coordinator, and a marker that a power cut takes back would never be written again."""
+        if self.page_cache:
+            self._parked_markers.append(Parked(end_offset, waiter, index))
+        else:
+            self.park(end_offset, waiter, index)
+
     def add_fetch(self, waiter: FetchWaiter) -> None:
         """Tell the waiter when the high watermark moves."""
         self._waiters[waiter] = None
@@ -116,7 +125,8 @@ class Partition:
             raise
         if self.page_cache:
             self._advance(self.log.written_end)
-            flush = self.log.written_end - self.log.durable_end >= self.log.config.flush_messages
+            unflushed = self.log.written_end - self.log.durable_end
+            flush = unflushed >= self.log.config.flush_messages or len(self._parked_markers) > 0
         else:
             flush = True
         if flush and not self._unflushed:
@@ -135,6 +145,7 @@ class Partition:
         self.log.end_flush(ticket)
         if not self.page_cache:
             self._advance(self.log.durable_end)
+        _release(self._parked_markers, self.log.durable_end)
 
     def epoch_end_offset(self, epoch: int) -> tuple[int, int]:
         """(largest known epoch <= epoch, where it ended); (-1, -1) if unknown. The log learns of an epoch with its
@@ -168,32 +179,29 @@ class Partition:
 
     def fail_parked_above(self, offset: int, code: int) -> None:
         """Fail every parked append that needs more than `offset`."""
-        keep: deque[Parked] = deque()
-        parked, self._parked = self._parked, keep
-        for entry in parked:
+        parked, self._parked = self._parked, deque()
+        markers, self._parked_markers = self._parked_markers, deque()
+        self._parked.extend([entry for entry in parked if entry.end_offset <= offset])
+        self._parked_markers.extend([entry for entry in markers if entry.end_offset <= offset])
+        for entry in (*parked, *markers):
             if entry.end_offset > offset:
                 entry.waiter.failed(entry.index, code)
-            else:
-                keep.append(entry)
 
     def expire_parked(self, now_ms: int) -> None:
         """The disk takes its time: tell those whose time is over. Their batches stay, and may yet become visible."""
-        keep: deque[Parked] = deque()
-        parked, self._parked = self._parked, keep
-        for entry in parked:
+        parked, self._parked = self._parked, deque()
+        markers, self._parked_markers = self._parked_markers, deque()
+        self._parked.extend([entry for entry in parked if not entry.waiter.overdue(now_ms)])
+        self._parked_markers.extend([entry for entry in markers if not entry.waiter.overdue(now_ms)])
+        for entry in (*parked, *markers):
             if entry.waiter.overdue(now_ms):
                 entry.waiter.failed(entry.index, _TIMED_OUT)
-            else:
-                keep.append(entry)
 
     def _advance(self, offset: int) -> None:
         if offset <= self.high_watermark:
             return
         self.high_watermark = offset
-        parked = self._parked
-        while parked and parked[0].end_offset <= offset:
-            entry = parked.popleft()
-            entry.waiter.committed(entry.index)
+        _release(self._parked, offset)
         if self._waiters:
             self.wake_fetches()
         if self.watched:
@@ -205,3 +213,10 @@ class Partition:
         assert self.high_watermark <= log.end_offset, (self.high_watermark, log.end_offset)
         if not self.page_cache:
             assert self.high_watermark <= log.durable_end, (self.high_watermark, log.durable_end)
+
+
+def _release(parked: deque[Parked], offset: int) -> None:
+    """Tell those who wait for no more than offset."""
+    while parked and parked[0].end_offset <= offset:
+        entry = parked.popleft()
+        entry.waiter.committed(entry.index)

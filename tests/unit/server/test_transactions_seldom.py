@@ -128,3 +128,18 @@ def test_a_group_coordinator_elected_anew_reads_a_marker_that_was_only_queued(ri
     assert machine is not None, "it is served"
     stored = machine.state.offsets.get("g", (TOPIC, 0), committed_only=True)
     assert stored is not None and stored.offset == 7
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_power_cut_leaves_no_transaction_open_in_a_page_cache_topic(seed: int) -> None:
+    rig = Rig(seed, transaction_state_log_num_partitions="1")
+    rig.create(tapelog_flush="page-cache")
+    producer = started(rig)
+    assert producer.write(b"one") == "NONE"
+    rig.node.pass_time(6000)  # a checkpoint makes it durable
+    assert producer.commit() == "NONE"
+    rig.node.pass_time(100)
+    assert producer.state() == "CompleteCommit"
+    rig.reboot(rig.node.power_cut)
+    rig.node.pass_time(3000)
+    assert visible(rig) == [b"one"]
