@@ -184,9 +184,7 @@ class Runtime(Generic[M]):
         except KafkaError as error:
             failed(error.code)
             return
-        shard.end_transaction(
-            producer_id, producer_epoch, coordinator_epoch, commit, done, failed, transaction_version
-        )
+        shard.end_transaction(producer_id, producer_epoch, coordinator_epoch, commit, done, failed, transaction_version)
         self._drain()
 
     def guard(self, partition: int, producer_id: int, producer_epoch: int) -> TransactionGuard:
