@@ -141,6 +141,7 @@ def publish(
     parts = [
         report.table(scenarios, results),
         report.latency_table(scenarios, results),
+        report.storm_table(scenarios, results),
         report.others_table(scenarios, results),
     ]
     end = f"{len(judged) - len(missed)} of {len(judged)} promises met" + (": missed " if missed else "")

@@ -13,19 +13,24 @@ from bench.sides import REPOSITORY, Side
 
 RECORDS, RECORD_SIZE = 100, 100
 MEMBERS, MEMBERS_PARTITIONS = 1000, 2000
+STORM_MEMBERS, STORM_PARTITIONS = 100, 100
 GROUPS, OFFSETS_PER_GROUP = 10_000, 100
 LATENCIES = ("p50_us", "p90_us", "p99_us", "p999_us")
 
 
 def once(fleet: Fleet, server: Side, scenario: Scenario) -> Figures:
     """One run of a scenario on a server that is up, with a topic of its own."""
-    partitions = {"members": MEMBERS_PARTITIONS, "commits": 1}.get(scenario.kind, scenario.shape.partitions)
+    partitions = {"members": MEMBERS_PARTITIONS, "storm": STORM_PARTITIONS, "commits": 1}.get(
+        scenario.kind, scenario.shape.partitions
+    )
     topic = fleet.topic(server, scenario, partitions)
     try:
         if scenario.kind == "txn":
             return _transactions(fleet, server, scenario, topic)
         if scenario.kind == "members":
             return _members(fleet, server, scenario.name.rpartition("-")[2], topic)
+        if scenario.kind == "storm":
+            return _storm(fleet, server, scenario, topic)
         answer, cpu_s = _swarm(fleet, server, "commits", topic, f"--secs={scenario.shape.secs}")
         requests = answer["requests"]
         rates = {"commits_s": requests / answer["elapsed_s"], "cpu_us_req": cpu_s / requests * 1e6}
@@ -72,6 +77,14 @@ def _transactions(fleet: Fleet, server: Side, scenario: Scenario, topic: str) ->
 def _members(fleet: Fleet, server: Side, protocol: str, topic: str) -> Figures:
     words = f"--protocol={protocol}", f"--members={MEMBERS}", f"--partitions={MEMBERS_PARTITIONS}"
     answer, cpu_s = _swarm(fleet, server, "members", topic, *words)
+    return {**answer, "cpu_s": cpu_s}
+
+
+def _storm(fleet: Fleet, server: Side, scenario: Scenario, topic: str) -> Figures:
+    """100 members join and leave within a minute; seconds for which partitions had no owner."""
+    protocol = f"--protocol={scenario.name.rpartition('-')[2]}"
+    sizes = f"--members={STORM_MEMBERS}", f"--partitions={STORM_PARTITIONS}", f"--secs={scenario.shape.secs}"
+    answer, cpu_s = _swarm(fleet, server, "storm", topic, protocol, *sizes)
     return {**answer, "cpu_s": cpu_s}
 
 

@@ -33,10 +33,11 @@ UNITS = {
     "cpu_s": ("CPU s", 1.0),
     "commits_s": ("commits/s", 1.0),
     "back_s": ("s", 1.0),
+    "still_p50_s": ("s", 1.0),
 }
 LOWER_IS_BETTER = (
     *("cpu_us_req", "cpu_s_gb", "p50_us", "p99_us", "start_s", "online_s", "memory_mb", "idle_cpu_pct"),
-    *("cpu_us_txn", "rebalance_s", "cpu_s", "back_s"),
+    *("cpu_us_txn", "rebalance_s", "cpu_s", "back_s", "still_p50_s"),
 )
 NOISY_PCT = 8.0
 
@@ -141,6 +142,17 @@ def latency_table(scenarios: Sequence[Scenario], results: Results) -> str:
                 rows.append(
                     [scenario.title.replace(" p50", ""), side, *(number(m.median) if m else "–" for m in middle)]
                 )
+    return _align(rows) if len(rows) > 1 else ""
+
+
+def storm_table(scenarios: Sequence[Scenario], results: Results) -> str:
+    """How long partitions stood still while members came and went."""
+    rows = [["a partition without an owner, s in all", "side", "p50", "p99", "most", "longest gap"]]
+    for scenario in scenarios:
+        if scenario.kind == "storm":
+            for side, samples in results.get(scenario.name, {}).items():
+                found = [spread(samples, f) for f in ("still_p50_s", "still_p99_s", "still_max_s", "gap_max_s")]
+                rows.append([scenario.title, side, *(f"{m.median:.2f}" if m else "–" for m in found)])
     return _align(rows) if len(rows) > 1 else ""
 
 

@@ -14,6 +14,8 @@ from bench.sides import Missing, Side
 
 PARTITIONS = 1000
 IDLE_S = 3.0
+STORM_REPS = 2
+"""A storm takes a minute."""
 LEAD_IN_MAX, LEAD_IN_GAIN = 6, 0.95
 Results = dict[str, dict[str, list[Figures]]]
 """Scenario name, then side, then one entry per repetition that worked."""
@@ -56,7 +58,7 @@ def _interleave(
     if scenario.cost and scenario.kind in ("produce", "fetch", "latency"):
         for side in sides:
             _lead_in(fleet, scenario, side, kept, tell)
-    for rep in range(reps):
+    for rep in range(min(reps, STORM_REPS) if scenario.kind == "storm" else reps):
         for side in turned(sides, rep):
             try:
                 figures = _once(fleet, scenario, side, rep, kept)
@@ -98,7 +100,7 @@ def _once(fleet: Fleet, scenario: Scenario, side: str, rep: int, kept: dict[str,
     if scenario.kind == "load":
         return coordination.load(fleet, side, rep)
     server = fleet.get(side, fsync=scenario.fsync)
-    if scenario.kind in ("txn", "members", "commits"):
+    if scenario.kind in ("txn", "members", "commits", "storm"):
         return coordination.once(fleet, server, scenario)
     if scenario.kind == "partitions":
         return _partitions(server, rep)

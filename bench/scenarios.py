@@ -21,6 +21,7 @@ Kind = Literal[
     "members",
     "commits",
     "load",
+    "storm",
 ]
 KIB = 1 << 10
 MIB = 1 << 20
@@ -76,7 +77,7 @@ class Scenario:
 
     def shortened(self) -> Scenario:
         """The same for `--quick`."""
-        shape = replace(self.shape, secs=min(self.shape.secs, 3.0 if self.kind == "endtoend" else 1.5))
+        shape = replace(self.shape, secs=min(self.shape.secs, {"endtoend": 3.0, "storm": 20.0}.get(self.kind, 1.5)))
         return replace(self, shape=shape)
 
 
@@ -187,6 +188,12 @@ SCENARIOS: tuple[Scenario, ...] = (
     ),
     Scenario("members-classic", "one more joins 1,000 members, classic", "members", "rebalance_s", "cpu_s"),
     Scenario("members-consumer", "one more joins 1,000 members, KIP-848", "members", "rebalance_s", "cpu_s"),
+    Scenario(
+        "storm-classic", "100 come and go, classic: a partition still", "storm", "still_p50_s", "cpu_s", Shape(secs=60)
+    ),
+    Scenario(
+        "storm-consumer", "100 come and go, KIP-848: a partition still", "storm", "still_p50_s", "cpu_s", Shape(secs=60)
+    ),
     Scenario("commits-10k", "offset commits of 10,000 groups", "commits", "commits_s", "cpu_us_req"),
     Scenario("load-1m", "1 M committed offsets back after a restart", "load", "back_s", "cpu_s"),
     Scenario(

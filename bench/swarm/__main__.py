@@ -1,4 +1,4 @@
-"""`python -m bench.swarm members|commits|fill|loaded …`: one run against one broker; prints one JSON object."""
+"""`python -m bench.swarm members|commits|fill|loaded|storm …`: one run against one broker; prints one JSON object."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 
 from bench.swarm import classic, consumer, offsets
+from bench.swarm import storm as storms
 from bench.swarm.links import Swarm
 
 TIMEOUT_S = 120.0
@@ -58,6 +59,12 @@ def loaded(swarm: Swarm, args: argparse.Namespace) -> dict[str, float]:
     return {"loaded_s": offsets.wait_loaded(swarm, args.groups, args.topic, TIMEOUT_S)}
 
 
+def storm(swarm: Swarm, args: argparse.Namespace) -> dict[str, float]:
+    """Members come and go: how long each partition stood still."""
+    offsets.wait_for_coordinator(swarm, swarm.connect())
+    return storms.run(swarm, args.protocol, args.topic, args.members, args.partitions, args.secs)
+
+
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m bench.swarm", description=__doc__)
@@ -66,6 +73,7 @@ def main() -> None:
         "commits": commits,
         "fill": fill,
         "loaded": loaded,
+        "storm": storm,
     }
     parser.add_argument("run", choices=sorted(runs))
     parser.add_argument("--port", type=int, required=True)
