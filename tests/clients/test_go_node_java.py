@@ -8,7 +8,9 @@ from tests.clients.programs import BUILT, HERE, java, prepare, run
 
 
 @pytest.mark.needs("go")
-@pytest.mark.parametrize("check", ["codecs", "large", "groups", "static", "time", "admin", "recreate", "transactions", "session"])
+@pytest.mark.parametrize(
+    "check", ["codecs", "large", "groups", "static", "time", "admin", "recreate", "transactions", "session"]
+)
 def test_franz_go(bootstrap: str, check: str) -> None:
     prepare("go")
     run([str(BUILT / "go-checks"), bootstrap, f"franz-{check}"])
