@@ -19,6 +19,7 @@ from tapelog.wire.errors import ErrorCode, KafkaError
 Key = tuple[str, int]
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
+STATE_TOPIC: Final = "__transaction_state"
 _NOT_READY: Final = (
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
@@ -100,7 +101,16 @@ class LocalMarkers:
             marker.coordinator_epoch,
             marker.transaction_version,
         )
-        partition.park_marker(appended.last_offset + 1, pending, index)
+        if self._kept():
+            partition.park_marker(appended.last_offset + 1, pending, index)
+        else:
+            partition.park(appended.last_offset + 1, pending, index)
+
+    def _kept(self) -> bool:
+        """Whether what the transaction coordinator writes is on disk when it counts. Only then would it be sure of a
+        marker that a power cut takes back; a broker that leaves everything to the page cache promises no more."""
+        state = self.node.topics.get(STATE_TOPIC)
+        return state is None or not any(led is not None and led.page_cache for led in state.partitions)
 
     def _partition(self, key: Key) -> Partition:
         topic, index = key

@@ -171,8 +171,8 @@ class Partitions:
             if led is not None or opened is None or part.leader != node.node_id:
                 continue
             partition = Partition(node.hub, opened, topic.name, topic.id, index, part.leader_epoch)
-            partition.watched = topic.name in WATCHED
             partition.use_config()
+            partition.watched = topic.name in WATCHED
             state.partitions[index] = partition
         node.topics[topic.name] = state
         node.topics_by_id[topic.id] = state

@@ -157,9 +157,8 @@ class Partition:
         return self.log.epoch_end_offset(epoch)
 
     def use_config(self) -> None:
-        """The log's configuration changed: take over what concerns acknowledgements. What a coordinator writes (it
-        watches its partitions) counts when it is on disk, whatever the topic says: transactions rely on it."""
-        self.page_cache = self.log.config.page_cache and not self.watched
+        """The log's configuration changed: take over what concerns acknowledgements."""
+        self.page_cache = self.log.config.page_cache
         self.min_insync_replicas = min(self.log.config.min_insync_replicas, self.replicas)  # as Kafka has it
         if self.page_cache:
             self._advance(self.log.written_end)

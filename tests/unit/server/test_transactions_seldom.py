@@ -145,23 +145,13 @@ def test_a_power_cut_leaves_no_transaction_open_in_a_page_cache_topic(seed: int)
     assert visible(rig) == [b"one"]
 
 
-@pytest.mark.parametrize("commit", [True, False])
-@pytest.mark.parametrize("seed", range(8))
-def test_a_power_cut_leaves_no_transaction_open_where_everything_is_left_to_the_page_cache(
-    seed: int, commit: bool
-) -> None:
-    rig = Rig(seed, transaction_state_log_num_partitions="1", tapelog_flush="page-cache")
+def test_a_broker_that_leaves_everything_to_the_page_cache_syncs_no_markers() -> None:
+    rig = Rig(1, transaction_state_log_num_partitions="1", tapelog_flush="page-cache")
     rig.create()
-    rig.client.call(FindCoordinatorRequest(key="g"), 3)
     producer = started(rig, timeout_ms=5000)
     rig.node.pass_time(6000)
+    rig.hold_flushes()
     assert producer.write(b"one") == "NONE"
-    assert producer.send_offset(7) == "NONE"
-    if commit:
-        assert producer.commit() == "NONE"
-    rig.node.pass_time(100)
-    rig.reboot(rig.node.power_cut)
-    rig.node.pass_time(20_000)
-    assert (visible(rig), committed_offset(rig)) == (([b"one"], 7) if commit else ([], -1))
-    partition = rig.partition()
-    assert partition.log.last_stable_offset(partition.high_watermark) == partition.high_watermark
+    assert producer.commit() == "NONE"
+    assert producer.write(b"two") == "NONE", "it waits until the first one is completed"
+    assert visible(rig) == [b"one"]
