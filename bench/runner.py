@@ -55,7 +55,7 @@ def _interleave(
 ) -> dict[str, list[Figures]]:
     out: dict[str, list[Figures]] = {side: [] for side in sides}
     kept: dict[str, str] = {}
-    if scenario.cost and scenario.kind in ("produce", "fetch", "latency"):
+    if scenario.cost and scenario.kind in ("produce", "fetch", "latency", "txn", "commits"):
         for side in sides:
             _lead_in(fleet, scenario, side, kept, tell)
     for rep in range(min(reps, STORM_REPS) if scenario.kind == "storm" else reps):

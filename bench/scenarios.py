@@ -176,14 +176,16 @@ SCENARIOS: tuple[Scenario, ...] = (
         Shape(rate=200),
         fsync=True,
     ),
-    Scenario("txn-100", "transactions of 100 records, 4 partitions", "txn", "txn_s", "cpu_us_txn", Shape(partitions=4)),
+    Scenario(
+        "txn-100", "transactions of 100 records, 8 producers", "txn", "txn_s", "cpu_us_txn", Shape(8, partitions=4)
+    ),
     Scenario(
         "txn-100-fsync",
-        "default flush: transactions of 100 records",
+        "default flush: transactions of 100 records, 8 producers",
         "txn",
         "txn_s",
         "cpu_us_txn",
-        Shape(partitions=4),
+        Shape(8, partitions=4),
         fsync=True,
     ),
     Scenario("members-classic", "one more joins 1,000 members, classic", "members", "rebalance_s", "cpu_s"),
