@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from _broker import bootstrap, topics
-from confluent_kafka import Producer
+from _broker import bootstrap, publish, topics
 
 from tapelog.toolkit import Record, Send, at_least_once, exactly_once
 
@@ -42,10 +41,10 @@ def main() -> None:
     """Commands in, events out, state by replay."""
     with bootstrap(__doc__ or "") as address:
         commands, events = topics(address, "commands", "events", partitions=1)
-        producer = Producer({"bootstrap.servers": address})
-        for account, amount in COMMANDS:
-            producer.produce(commands, Send.json("", {"account": account, "amount": amount}).value, key=account)
-        producer.flush(20)
+        publish(
+            address,
+            (Send.json(commands, {"account": account, "amount": amount}, key=account) for account, amount in COMMANDS),
+        )
 
         known = replay(address, events, f"{events}-decider")  # a decider that restarts begins by replaying
 

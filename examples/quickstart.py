@@ -1,6 +1,6 @@
 """Produce and consume with an ordinary Kafka client, against a broker that this script starts and stops.
 
-Run it:  .venv/bin/python examples/quickstart.py
+Run it:  .venv/bin/python examples/quickstart.py [--bootstrap host:port]
 """
 
 from __future__ import annotations
@@ -8,10 +8,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from _broker import bootstrap, topics
 from confluent_kafka import Consumer, Producer
-from confluent_kafka.admin import AdminClient, NewTopic
-
-from tapelog.testing import Broker
 
 ORDERS: list[dict[str, Any]] = [
     {"order": number, "item": item} for number, item in enumerate(("tea", "lamp", "tape"), start=1)
@@ -19,37 +17,39 @@ ORDERS: list[dict[str, Any]] = [
 
 
 def main() -> None:
-    """Start a broker, go round once, stop it."""
-    with Broker() as broker:  # in production: `tape up`, and its address here
-        print(f"broker on {broker.bootstrap}, ready after {broker.start_seconds:.2f} s")
-        round_trip(broker.bootstrap)
+    """Go round once."""
+    with bootstrap(__doc__ or "") as address:  # `with Broker() as broker:` of tapelog.testing, unless one is given
+        (topic,) = topics(address, "orders", partitions=1)
+        round_trip(address, topic)
 
 
-def round_trip(bootstrap: str) -> None:
+def round_trip(address: str, topic: str) -> None:
     """Three orders in, three orders out, and where the group stands afterwards."""
-    admin = AdminClient({"bootstrap.servers": bootstrap})
-    admin.create_topics([NewTopic("orders", num_partitions=1)])["orders"].result(10)
-
-    producer = Producer({"bootstrap.servers": bootstrap, "enable.idempotence": True})
+    producer = Producer({"bootstrap.servers": address, "enable.idempotence": True})
     for order in ORDERS:
-        producer.produce("orders", key=order["item"], value=json.dumps(order))
+        producer.produce(topic, key=order["item"], value=json.dumps(order))
     producer.flush(10)  # acknowledged: on disk
 
     consumer = Consumer(
         {
-            "bootstrap.servers": bootstrap,
-            "group.id": "billing",
+            "bootstrap.servers": address,
+            "group.id": f"{topic}-billing",
             "auto.offset.reset": "earliest",
             "enable.auto.commit": False,
         }
     )
-    consumer.subscribe(["orders"])
+    consumer.subscribe([topic])
+    read = []
     for message in consumer.consume(len(ORDERS), timeout=20):
-        print(f"offset {message.offset()}: {json.loads(message.value() or b'null')}")
+        read.append(json.loads(message.value() or b"null"))
+        print(f"offset {message.offset()}: {read[-1]}")
     consumer.commit(asynchronous=False)
     committed = consumer.committed(consumer.assignment(), timeout=10)
     print("committed:", ", ".join(f"{part.topic}[{part.partition}] at {part.offset}" for part in committed))
     consumer.close()
+
+    assert read == ORDERS
+    print("quickstart: ok")
 
 
 if __name__ == "__main__":

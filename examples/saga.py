@@ -15,8 +15,7 @@ from collections import Counter
 from contextlib import ExitStack
 from typing import Any
 
-from _broker import bootstrap, topics
-from confluent_kafka import Producer
+from _broker import bootstrap, publish, topics
 
 from tapelog.toolkit import Handler, Record, Send, at_least_once, exactly_once
 
@@ -81,11 +80,11 @@ def main() -> None:
         for topic, handle in handlers.items():
             running.enter_context(exactly_once(address, group=topic, topics=topic, handle=handle))
 
-        producer = Producer({"bootstrap.servers": address})
-        for trip in range(TRIPS):
-            first = Send.json("", {"do": "book", "trip": trip, "done": []})
-            producer.produce(commands[STEPS[0]], first.value, key=str(trip))
-        producer.flush(20)
+        first = commands[STEPS[0]]
+        publish(
+            address,
+            (Send.json(first, {"do": "book", "trip": trip, "done": []}, key=str(trip)) for trip in range(TRIPS)),
+        )
 
         refused = {trip: step for step, trip in SOLD_OUT}
         cancellations = sum(STEPS.index(step) for step in refused.values())
