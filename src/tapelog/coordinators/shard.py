@@ -31,6 +31,10 @@ log = logging.getLogger(__name__)
 RECORD_OVERHEAD_BYTES: Final = 24
 """More than a record costs in a batch beside its key and value."""
 
+ATOMIC_BATCHES_MAX: Final = 8
+"""An outcome that is written whole or not at all may be as large as this many ordinary batches: a group of thousands
+that changes its kind."""
+
 
 class Shard(Generic[M]):
     """A loaded shard with its machine, its unwritten batch and its parked answers."""
@@ -54,6 +58,7 @@ class Shard(Generic[M]):
         self.timers = timers
         self.deadlines = Deadlines(timers)
         self.batch_bytes_max = batch_bytes_max
+        self.atomic_bytes_max = ATOMIC_BATCHES_MAX * batch_bytes_max
         self.high_watermark = 0
         self.next_offset = 0
         self.appended_bytes = 0
@@ -182,11 +187,12 @@ class Shard(Generic[M]):
         if encoded is None:
             return ErrorCode.UNKNOWN_SERVER_ERROR
         sizes = [_size(key, value) for key, value in encoded]
-        if outcome.atomic and sum(sizes) > self.batch_bytes_max:
+        if outcome.atomic and sum(sizes) > self.atomic_bytes_max:
             return edge_code(ErrorCode.RECORD_LIST_TOO_LARGE)
         needed = sum(sizes) if outcome.atomic else 0
         for record, (key, value), size in zip(outcome.records, encoded, sizes, strict=True):
-            if self._batch and self._batch_bytes + max(needed, size) > self.batch_bytes_max:
+            needed = needed if outcome.atomic else size
+            if needed and self._batch and self._batch_bytes + needed > self.batch_bytes_max:
                 code = self.flush()
                 if code != ErrorCode.NONE:
                     return code
@@ -206,7 +212,7 @@ class Shard(Generic[M]):
         encoded = self._encode(records)
         if encoded is None:
             return ErrorCode.UNKNOWN_SERVER_ERROR
-        if sum([_size(key, value) for key, value in encoded]) > self.batch_bytes_max:
+        if sum([_size(key, value) for key, value in encoded]) > self.atomic_bytes_max:
             return edge_code(ErrorCode.RECORD_LIST_TOO_LARGE)
         start_offset = self.next_offset
         for record in records:

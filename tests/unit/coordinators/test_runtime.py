@@ -8,6 +8,7 @@ from typing import Any
 from tapelog.base.timers import Timers
 from tapelog.coordinators.core import Runtime
 from tapelog.coordinators.outcome import CoordinatorRecord, Outcome, ShardContext
+from tapelog.coordinators.shard import ATOMIC_BATCHES_MAX
 from tapelog.coordinators.timeline import Journal, Timeline
 from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.records.group_metadata_key import GroupMetadataKey
@@ -203,7 +204,7 @@ def test_an_operation_that_raises_fails_alone() -> None:
 
 def test_what_is_too_large_for_a_batch_is_refused_or_spread() -> None:
     desk = Desk(batch_bytes_max=200)
-    desk.add(*["x" * 50] * 4)
+    desk.add(*["x" * 50] * 4 * ATOMIC_BATCHES_MAX)
     assert desk.answers == [ErrorCode.UNKNOWN_SERVER_ERROR]
     assert desk.machine.counts.get("x" * 50) is None
     desk.add(*["x" * 50] * 4, atomic=False)
@@ -214,6 +215,16 @@ def test_what_is_too_large_for_a_batch_is_refused_or_spread() -> None:
     desk.add("z" * 100)
     desk.flush()
     assert desk.log.appends == 4
+
+
+def test_an_outcome_larger_than_a_batch_that_must_be_whole_is_a_batch_of_its_own() -> None:
+    desk = Desk(batch_bytes_max=200)
+    desk.add("a")
+    desk.add(*["x" * 50] * 4)
+    desk.add("b")
+    desk.flush()
+    assert desk.answers == [1, 1, 1]
+    assert desk.log.appends == 3
 
 
 def test_an_answer_may_lead_to_the_next_request() -> None:

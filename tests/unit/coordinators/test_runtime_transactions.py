@@ -10,6 +10,7 @@ import pytest
 from tapelog.base.timers import Timers
 from tapelog.coordinators.core import Runtime
 from tapelog.coordinators.outcome import CoordinatorRecord, Held, Outcome, ShardContext
+from tapelog.coordinators.shard import ATOMIC_BATCHES_MAX
 from tapelog.coordinators.timeline import Journal, Timeline
 from tapelog.wire.control_records import COMMIT, control_kind, decode_marker
 from tapelog.wire.errors import ErrorCode, KafkaError
@@ -240,7 +241,7 @@ def test_what_was_collected_and_cannot_be_appended_is_gone_before_the_transactio
 
 def test_a_transactional_write_too_large_for_a_batch_is_refused() -> None:
     desk = Desk(batch_bytes_max=200)
-    desk.write_transactional(9, *["x" * 50] * 4)
+    desk.write_transactional(9, *["x" * 50] * 4 * ATOMIC_BATCHES_MAX)
     assert desk.answers[-1][1] == "UNKNOWN_SERVER_ERROR"
     assert desk.machine.picture == ({}, {})
 
