@@ -27,10 +27,11 @@ from tapelog.coordinators.consumer.member import (
     Owned,
 )
 from tapelog.coordinators.consumer.migration.upgrade import upgrade
-from tapelog.coordinators.consumer.reconcile import Goal, Reported, reconcile
+from tapelog.coordinators.consumer.pace import next_heartbeat_ms
+from tapelog.coordinators.consumer.reconcile import Goal, Reported, check_state, reconcile
 from tapelog.coordinators.consumer.records import bytes_of, current_record, member_record, target_record
 from tapelog.coordinators.consumer.registry import ConsumerGroups
-from tapelog.coordinators.consumer.sessions import extend_session, watch_revocation
+from tapelog.coordinators.consumer.sessions import extend_session, restore, watch_revocation
 from tapelog.coordinators.consumer.subscription import Seat, move_epoch, topics_with
 from tapelog.coordinators.consumer.target import target_for
 from tapelog.coordinators.outcome import CoordinatorRecord, Outcome
@@ -64,7 +65,7 @@ def heartbeat(
     response = ConsumerGroupHeartbeatResponse(
         member_id=seat.member_id,
         member_epoch=current.epoch,
-        heartbeat_interval_ms=groups.config.heartbeat_interval_ms(group.group_id),
+        heartbeat_interval_ms=next_heartbeat_ms(groups, seat, current),
     )
     if joining or _says_everything(request) or current.assigned != seat.current.assigned:
         response.assignment = _assignment(current.assigned)
@@ -72,7 +73,7 @@ def heartbeat(
     return Outcome(
         records,
         response,
-        failed=lambda _: groups.forget(group.group_id),
+        failed=lambda _: restore(groups, group.group_id, seat.member_id),
         atomic=converted or bytes_of(records) <= ATOMIC_BYTES_MAX,
     )
 
@@ -89,6 +90,7 @@ def move_on(
     Adds the records of all that changed, and returns what the member owns from now on.
     """
     group, before, member_id = seat.group, seat.before, seat.member_id
+    check_state(seat.current, reported)
     if after != before or seat.is_new:
         records.append(member_record(group.group_id, member_id, after))
     names_changed = after.names != before.names
@@ -99,6 +101,8 @@ def move_on(
         epoch = move_epoch(groups, group, topics_with(seat, after), bump, records)
     target_epoch, target = target_for(groups, seat, after, epoch, records)
     changed = names_changed or regex != regexes.UNCHANGED
+    unheard = changed or (seat.replaced or member_id) not in group.target
+    seat.is_wish_new = unheard and (epoch > target_epoch or regex == regexes.CHANGED)
     current = reconciled(groups, seat, after, target_epoch, target, reported, changed)
     if current != seat.current:
         records.append(current_record(group.group_id, member_id, current))

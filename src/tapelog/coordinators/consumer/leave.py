@@ -8,7 +8,7 @@ from tapelog.coordinators.consumer import records as made
 from tapelog.coordinators.consumer.group import SELF, ConsumerGroup
 from tapelog.coordinators.consumer.member import STATIC_LEAVING_EPOCH, CurrentAssignment
 from tapelog.coordinators.consumer.migration import downgrade
-from tapelog.coordinators.consumer.registry import ConsumerGroups, cancel_deadlines
+from tapelog.coordinators.consumer.registry import ConsumerGroups, release
 from tapelog.coordinators.consumer.subscription import move_epoch, topics_without
 from tapelog.coordinators.outcome import CoordinatorRecord, Outcome
 from tapelog.wire.errors import ErrorCode, KafkaError
@@ -73,9 +73,12 @@ def fence(groups: ConsumerGroups, group: ConsumerGroup, member_ids: list[str], r
         if group.regex_users.get(regex) == users and regex in group.regexes:
             records.append(made.regex_tombstone(group_id, regex))
     move_epoch(groups, group, topics_without(group, gone), True, records)
-    for member_id in member_ids:
-        cancel_deadlines(groups, group_id, member_id)
-    return Outcome(records, response)
+    return Outcome(
+        records,
+        response,
+        committed=lambda: release(groups, group_id, member_ids),
+        failed=lambda _: groups.forget(group_id),
+    )
 
 
 def member_tombstones(group_id: str, member_id: str) -> list[CoordinatorRecord]:

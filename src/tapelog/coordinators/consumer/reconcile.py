@@ -53,14 +53,19 @@ class Goal:
         self.subscription_changed = subscription_changed
 
 
+def check_state(member: CurrentAssignment, reported: Reported | None) -> None:
+    """FENCED_MEMBER_EPOCH in a state from the future, unless the member shows that it owns nothing."""
+    if member.state == UNKNOWN and (reported is None or len(reported) > 0):
+        raise KafkaError(
+            ErrorCode.FENCED_MEMBER_EPOCH,
+            "The member is in a state that is not known here: it must abandon all its partitions and rejoin.",
+        )
+
+
 def reconcile(member: CurrentAssignment, goal: Goal) -> CurrentAssignment:
     """The member's next state; the same object if there is nothing to do now."""
+    check_state(member, goal.reported)
     if member.state == UNKNOWN:
-        if goal.reported is None or any(True for _ in goal.reported):
-            raise KafkaError(
-                ErrorCode.FENCED_MEMBER_EPOCH,
-                "The member is in a state that is not known here: it must abandon all its partitions and rejoin.",
-            )
         return _advance(member, goal, goal.epoch)
     if member.state == STABLE and member.epoch == goal.epoch:
         return _unsubscribe(member, goal) if goal.subscription_changed else member

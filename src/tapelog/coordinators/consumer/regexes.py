@@ -62,7 +62,7 @@ def refresh_if_due(groups: ConsumerGroups, group: ConsumerGroup, before: MemberM
     resolved = [found for regex in used if (found := group.regexes.get(regex)) is not None]
     last_ms = max((found.timestamp_ms for found in resolved), default=-REFRESH_MS_MIN - 1)
     now_ms = groups.wall_ms()
-    if now_ms <= last_ms + REFRESH_MS_MIN:
+    if 0 <= now_ms - last_ms <= REFRESH_MS_MIN:  # (less than 0: the clock was set back)
         return
     unresolved = len(resolved) < len(used)
     outdated = min((found.version for found in resolved), default=0) < groups.watch.grown_at_version
@@ -116,7 +116,8 @@ class _Resolution:
             changed = changed or names != group.regex_topics(regex)
             records.append(regex_record(group.group_id, regex, ResolvedRegex(names, self._version, now_ms)))
         move_epoch(groups, group, topics_resolved(group, topics), changed, records)
-        return Outcome(records, None, failed=self._failed)
+        # All at once or one by one: the epoch is behind as long as it does not take into account what they match.
+        return Outcome(records, None, failed=self._failed, atomic=False)
 
     def _failed(self, _: ErrorCode) -> None:
         self._groups.seen.pop(self._group_id, None)

@@ -6,6 +6,7 @@ news each group has seen, and which groups' regular expressions are being resolv
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from tapelog.base.ids import new_id, to_text
@@ -122,7 +123,13 @@ def _named(group_id: str, member_id: str) -> str:
     return f"{len(group_id)}/{group_id}/{member_id}"
 
 
-def cancel_deadlines(groups: ConsumerGroups, group_id: str, member_id: str) -> None:
-    """Nothing is expected of the member any more."""
-    for name in (session_deadline, rebalance_deadline, join_deadline, sync_deadline):
-        groups.context.deadlines.cancel(name(group_id, member_id))
+def release(groups: ConsumerGroups, group_id: str, member_ids: Iterable[str]) -> None:
+    """The end of these members is committed: nothing is expected of them any more, unless they are back by now.
+
+    Not before: an end that cannot be written leaves a member that must still be waited for.
+    """
+    group = groups.find(group_id)
+    for member_id in member_ids:
+        if group is None or member_id not in group.metadata:
+            for name in (session_deadline, rebalance_deadline, join_deadline, sync_deadline):
+                groups.context.deadlines.cancel(name(group_id, member_id))

@@ -23,7 +23,7 @@ def expire_session(groups: ConsumerGroups, group_id: str, member_id: str) -> Out
     group = groups.find(group_id)
     if group is None or member_id not in group.metadata:
         return nothing()
-    return fence(groups, group, [member_id], None)
+    return _fence(groups, group, member_id)
 
 
 def watch_revocation(
@@ -49,7 +49,23 @@ def expire_revocation(groups: ConsumerGroups, group_id: str, member_id: str, epo
     current = group.current_of(member_id)
     if not _must_revoke(member, current) or current.epoch != epoch:
         return nothing()
-    return fence(groups, group, [member_id], None)
+    return _fence(groups, group, member_id)
+
+
+def _fence(groups: ConsumerGroups, group: ConsumerGroup, member_id: str) -> Outcome[None]:
+    """The deadline has passed, and is needed again should the member's end not be written."""
+    outcome = fence(groups, group, [member_id], None)
+    outcome.failed = lambda _: restore(groups, group.group_id, member_id)
+    return outcome
+
+
+def restore(groups: ConsumerGroups, group_id: str, member_id: str) -> None:
+    """A change of the member could not be written: what went with it, beyond the records, did not happen either."""
+    groups.forget(group_id)
+    group = groups.find(group_id)
+    member = None if group is None else group.metadata.get(member_id)
+    if group is not None and member is not None:
+        _expect(groups, group, member_id, member)
 
 
 def activate(groups: ConsumerGroups) -> None:

@@ -14,7 +14,7 @@ from tapelog.coordinators.outcome import CoordinatorRecord
 class Seat:
     """A member's place in its group while its heartbeat is handled."""
 
-    __slots__ = ("before", "current", "group", "is_new", "member_id", "replaced")
+    __slots__ = ("before", "current", "group", "is_new", "is_wish_new", "member_id", "replaced")
 
     def __init__(
         self,
@@ -35,6 +35,8 @@ class Seat:
         """The former id of a static member that came back under another one."""
         self.is_new = is_new
         """Nothing is written of it (or of whom it replaces) yet."""
+        self.is_wish_new = False
+        """The group's targets do not yet take into account that it is there, or what it has begun to want."""
 
     def members_with(self, after: MemberMetadata) -> dict[str, MemberMetadata]:
         """The group's members, with this one as it is now."""

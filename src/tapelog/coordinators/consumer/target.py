@@ -39,9 +39,15 @@ def target_for(
 
 def is_due(groups: ConsumerGroups, group: ConsumerGroup) -> bool:
     """Enough time has passed since the targets were last computed."""
+    return due_in_ms(groups, group) == 0
+
+
+def due_in_ms(groups: ConsumerGroups, group: ConsumerGroup) -> int:
+    """How long it takes until the targets may be computed again; 0 for now, also if the clock was set back."""
     last_ms = group.target_timestamp_ms
+    passed_ms = groups.wall_ms() - last_ms
     interval_ms = groups.config.assignment_interval_ms(group.group_id)
-    return last_ms == 0 or interval_ms == 0 or groups.wall_ms() >= last_ms + interval_ms
+    return interval_ms - passed_ms if last_ms != 0 and 0 <= passed_ms < interval_ms else 0
 
 
 def preferred_assignor(

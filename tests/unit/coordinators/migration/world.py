@@ -3,7 +3,8 @@
 A story's commands: `classic NAME… [eager|cooperative] [topics= instance= version=]` and `consumer NAME… [topics=
 instance=]` make clients, `act NAME…` lets each do one thing, `run` lets all of them go on until nothing happens any
 more, `live MS` for a time, `beat NAME…` sends a heartbeat without heeding the answer; `leave`, `crash`, `pause` end
-them; `advance MS`, `restart` (the coordinator), `hold`, `release` and `refuse` happen to the node; `group` and `log`
+them; `advance MS`, `topic NAME COUNT`, `restart` (the
+coordinator), `hold`, `release` and `refuse` happen to the node; `group` and `log`
 show.
 """
 
@@ -177,6 +178,11 @@ class World:
 
     def do_advance(self, plain: list[str], named: dict[str, str]) -> None:
         self.bench.advance(int(plain[0]))
+
+    def do_topic(self, plain: list[str], named: dict[str, str]) -> None:
+        """A topic has so many partitions from now on."""
+        self.bench.topics.create(plain[0], int(plain[1]))
+        self.bench.coordinator.on_topics_changed([plain[0]])
 
     def do_restart(self, plain: list[str], named: dict[str, str]) -> None:
         self.restart()

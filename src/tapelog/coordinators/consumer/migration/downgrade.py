@@ -19,7 +19,7 @@ from tapelog.coordinators.consumer.assignors.spec import Assignment
 from tapelog.coordinators.consumer.group import ConsumerGroup
 from tapelog.coordinators.consumer.member import MemberMetadata
 from tapelog.coordinators.consumer.migration.embedded import assignment_bytes, subscription_of
-from tapelog.coordinators.consumer.registry import ConsumerGroups, cancel_deadlines
+from tapelog.coordinators.consumer.registry import ConsumerGroups, release
 from tapelog.coordinators.outcome import CoordinatorRecord, Outcome, nothing
 from tapelog.coordinators.records import group_metadata
 from tapelog.wire.primitives import WireError
@@ -65,11 +65,14 @@ def downgrade(
     image = image_of(classic, assignments)
     if rebalance:
         image.leader = None
-    for member_id, _ in group.metadata.items():
-        cancel_deadlines(groups, group_id, member_id)
+    former = [member_id for member_id, _ in group.metadata.items()]
     epochs = {member_id: group.current_of(member_id).epoch for member_id in members}
     groups.context.submit(lambda: _remember(groups, group_id, epochs))
-    return Outcome([*ending, group_metadata(group_id, image)], response)
+    return Outcome(
+        [*ending, group_metadata(group_id, image)],
+        response,
+        committed=lambda: release(groups, group_id, former),
+    )
 
 
 def _member(member_id: str, member: MemberMetadata) -> ClassicMember:

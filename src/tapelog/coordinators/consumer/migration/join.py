@@ -17,7 +17,7 @@ from tapelog.coordinators.consumer.migration import deadlines
 from tapelog.coordinators.consumer.migration.downgrade import downgrade, is_due
 from tapelog.coordinators.consumer.migration.embedded import Subscription, subscription_of
 from tapelog.coordinators.consumer.registry import ConsumerGroups
-from tapelog.coordinators.consumer.sessions import extend_session
+from tapelog.coordinators.consumer.sessions import extend_session, restore
 from tapelog.coordinators.consumer.subscription import Seat
 from tapelog.coordinators.outcome import CoordinatorRecord, Outcome, Reply, nothing
 from tapelog.wire.errors import ErrorCode, KafkaError
@@ -122,7 +122,7 @@ def _answered(
         deadlines.joined(groups, group_id, member_id, attempt.rebalance_timeout_ms)
         attempt.reply.answer(_response(attempt, member_id, current.epoch))
 
-    return Outcome(records, None, committed=committed, failed=lambda _: groups.forget(group_id))
+    return Outcome(records, None, committed=committed, failed=lambda _: restore(groups, group_id, member_id))
 
 
 def _response(attempt: Join, member_id: str, epoch: int) -> JoinGroupResponse:
@@ -154,6 +154,8 @@ def _downgraded(groups: ConsumerGroups, seat: Seat, attempt: Join, after: Member
     outcome = downgrade(groups, group, members, tombstones(group), None, rebalance=not settled)
 
     def committed() -> None:
+        assert outcome.committed is not None
+        outcome.committed()
         if settled:
             attempt.reply.answer(_response(attempt, seat.member_id, epoch))
         else:

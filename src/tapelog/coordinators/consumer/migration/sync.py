@@ -10,7 +10,12 @@ from __future__ import annotations
 from tapelog.coordinators.classic.subscription import CONSUMER
 from tapelog.coordinators.consumer.group import ConsumerGroup
 from tapelog.coordinators.consumer.leave import check_instance, check_known
-from tapelog.coordinators.consumer.member import UNRELEASED_PARTITIONS, UNREVOKED_PARTITIONS, ClassicMetadata
+from tapelog.coordinators.consumer.member import (
+    STATIC_LEAVING_EPOCH,
+    UNRELEASED_PARTITIONS,
+    UNREVOKED_PARTITIONS,
+    ClassicMetadata,
+)
 from tapelog.coordinators.consumer.migration import deadlines
 from tapelog.coordinators.consumer.migration.embedded import assignment_bytes, subscription_of
 from tapelog.coordinators.consumer.registry import ConsumerGroups
@@ -86,9 +91,21 @@ def _should_join(groups: ConsumerGroups, group: ConsumerGroup, member_id: str) -
     if current.state == UNRELEASED_PARTITIONS and not _waits_for_others(group, member_id):
         return True
     # Targets are computed as members of the newer protocol heartbeat, and as classic ones join. Where only classic
-    # ones are left (the policy forbids the way back), one of them has to.
-    alone = group.classic_count == len(group.metadata)
-    return alone and group.epoch > group.target_epoch and is_due(groups, group)
+    # ones do anything (the others left for a while, or the policy forbids the way back), one of them has to.
+    behind = group.epoch > group.target_epoch or _topics_changed(groups, group)
+    return behind and is_due(groups, group) and not _has_newer_member(group)
+
+
+def _topics_changed(groups: ConsumerGroups, group: ConsumerGroup) -> bool:
+    return groups.has_news(group) and groups.watch.hash_of(group.subscribed()) != group.metadata_hash
+
+
+def _has_newer_member(group: ConsumerGroup) -> bool:
+    """Somebody of the newer protocol sends heartbeats."""
+    return group.classic_count < len(group.metadata) and any(
+        member.classic is None and group.current_of(member_id).epoch != STATIC_LEAVING_EPOCH
+        for member_id, member in group.metadata.items()
+    )
 
 
 def _waits_for_others(group: ConsumerGroup, member_id: str) -> bool:

@@ -1,0 +1,38 @@
+"""When a member shall be heard of next: after the usual interval, or sooner while it waits for something.
+
+Who joins, or changes its mind, before the assignment interval is over comes back when it is; who waits for partitions
+that others have yet to release asks for them every second. Clients follow whatever interval the last answer named.
+However large the group, those who come back sooner do not come all at once.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+from zlib import crc32
+
+from tapelog.coordinators.consumer.member import UNRELEASED_PARTITIONS, CurrentAssignment
+from tapelog.coordinators.consumer.registry import ConsumerGroups
+from tapelog.coordinators.consumer.subscription import Seat
+from tapelog.coordinators.consumer.target import due_in_ms
+
+SOON_MS_MIN: Final = 100
+"""Nobody is asked to come back sooner than this."""
+
+RELEASE_MS: Final = 1000
+"""How often a member asks whether others have released what it should own."""
+
+MEMBERS_PER_MS: Final = 1
+"""Those who come back sooner are spread over as many milliseconds as their group has members by this."""
+
+
+def next_heartbeat_ms(groups: ConsumerGroups, seat: Seat, current: CurrentAssignment) -> int:
+    """After how long the member shall send its next heartbeat, never later than usual."""
+    usual_ms = groups.config.heartbeat_interval_ms(seat.group.group_id)
+    if seat.is_wish_new:
+        soon_ms = max(SOON_MS_MIN, due_in_ms(groups, seat.group))
+    elif current.state == UNRELEASED_PARTITIONS:
+        soon_ms = RELEASE_MS
+    else:
+        return usual_ms
+    spread_ms = len(seat.group.metadata) // MEMBERS_PER_MS
+    return min(usual_ms, soon_ms + (crc32(seat.member_id.encode()) % spread_ms if spread_ms else 0))
