@@ -29,9 +29,6 @@ QUICK: dict[str, Any] = {
     "reconnect.backoff.ms": 10,
     "reconnect.backoff.max.ms": 50,
     "log_level": 0,
-    # With the default, rebootstrap, librdkafka 2.16 forgets the only broker when it goes; a producer that then sent
-    # offsets to its group's coordinator sometimes waited for ever (seen here; not yet tried on another broker).
-    "metadata.recovery.strategy": "none",
 }
 
 

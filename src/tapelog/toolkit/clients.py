@@ -59,8 +59,15 @@ def producer_config(cluster: Cluster, extra: Mapping[str, Any] | None = None) ->
 def transactional_config(
     cluster: Cluster, transactional_id: str, timeout_s: float, extra: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Settings of a transactional producer."""
+    """Settings of a transactional producer.
+
+    When all brokers are gone, librdkafka's default is to forget them and to start again from the bootstrap servers. Its
+    `send_offsets_to_transaction` then may wait for the group's coordinator as it was before, beyond any timeout: its
+    issues 5511 and 5456, seen with 2.16 on Apache Kafka 4.3.1, too. So the brokers it knows are kept; whoever
+    moves a whole cluster to other addresses under running loops can say otherwise.
+    """
     return {
+        "metadata.recovery.strategy": "none",
         **producer_config(cluster, extra),
         "transactional.id": transactional_id,
         "transaction.timeout.ms": int(timeout_s * 1000),

@@ -8,7 +8,7 @@ import importlib
 import pytest
 
 from tapelog.toolkit import Again, Backoff, Instead, NoValue, Record, RetryInPlace, Send, Skip, Stop, StopOnError
-from tapelog.toolkit.clients import BadSetting, consumer_config, producer_config
+from tapelog.toolkit.clients import BadSetting, consumer_config, producer_config, transactional_config
 from tapelog.toolkit.durations import seconds
 from tapelog.toolkit.records import as_headers, as_sends, with_headers
 from tests.unit.toolkit.fakes import FakeMessage, record
@@ -93,3 +93,10 @@ def test_a_cluster_is_an_address_or_settings_and_both_clients_get_them() -> None
 def test_the_newer_group_protocol_gets_no_client_side_assignor() -> None:
     assert "partition.assignment.strategy" not in consumer_config("x", "g", "latest", {"group.protocol": "consumer"})
     assert consumer_config("x", "g", "latest")["partition.assignment.strategy"] == "cooperative-sticky"
+
+
+def test_a_transactional_producer_keeps_the_brokers_it_knows_unless_told_otherwise() -> None:
+    told = {"metadata.recovery.strategy": "rebootstrap"}
+    assert transactional_config("x", "t", 10)["metadata.recovery.strategy"] == "none"
+    assert transactional_config("x", "t", 10, told) == {**transactional_config("x", "t", 10), **told}
+    assert transactional_config({"bootstrap.servers": "x", **told}, "t", 10) == transactional_config("x", "t", 10, told)
