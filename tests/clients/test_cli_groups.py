@@ -102,6 +102,26 @@ def test_lag_is_shown_by_group_or_by_partition_and_again_and_again(
     tape("group", "lag", group, "--watch", "--every", "soon", code=2)
 
 
+def test_a_mistyped_group_is_told_with_the_nearest_one(
+    bootstrap: str, tape: Tape, make_topic: MakeTopic, fresh: Fresh
+) -> None:
+    topic, group = make_topic(1), fresh()
+    commit(AdminClient({"bootstrap.servers": bootstrap}), group, (topic, 0, 0))
+    for command in ("describe", "members", "lag", "check"):
+        tape("group", command, f"{group}x", code=NOT_FOUND)
+        assert f"did you mean `{group}`?" in tape.err, command
+    tape("group", "reset", f"{group}x", "--topic", topic, "--to-earliest")
+    assert f"there is no group `{group}x`; did you mean `{group}`?" in tape.err and "--execute makes it" in tape.err
+
+
+def test_a_topic_made_by_producing_to_it_is_told(tape: Tape, make_topic: MakeTopic, fresh: Fresh) -> None:
+    topic = make_topic()
+    tape("produce", topic, "v")
+    assert "was made" not in tape.err
+    tape("produce", f"{topic}x", "v")
+    assert "was made" in tape.err and f"did you mean `{topic}`?" in tape.err
+
+
 def test_exported_offsets_can_be_given_back(
     tape: Tape, admin: AdminClient, make_topic: MakeTopic, fresh: Fresh, tmp_path: Path
 ) -> None:

@@ -133,6 +133,13 @@ def test_what_is_not_there_is_told(tape: Tape, fresh: Fresh) -> None:
     tape("txn", "describe", fresh(), code=NOT_FOUND)
     tape("txn", "abort", fresh(), "--yes", code=NOT_FOUND)
     tape("txn", "producers", fresh(), code=NOT_FOUND)
+    tape("txn", "list", "--state", "Oingoing", code=2)
+    assert "Ongoing" in tape.err
+
+
+def test_a_near_transactional_id_is_offered(tape: Tape, writer: tuple[Producer, str]) -> None:
+    tape("txn", "describe", f"{writer[1]}x", code=NOT_FOUND)
+    assert f"did you mean `{writer[1]}`?" in tape.err
     tape("txn", "abort", "--hanging", "nonsense", "--yes", code=2)
     tape("txn", "abort", code=2)
     tape("txn", "list", "--older", "long", code=2)

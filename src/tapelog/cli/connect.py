@@ -193,14 +193,24 @@ class Connection:
         return {place: (starts[place][0], ends[place][0]) for place in wanted}
 
 
-def missing_topic(name: str, known: Iterable[str]) -> CliError:
-    """The error for a topic that is not there, with the nearest name if one is near."""
+def near_name(name: str, known: Iterable[str]) -> str:
+    """The beginning of a hint: the nearest of the names that exist, if one is near."""
     import difflib
 
     near = difflib.get_close_matches(name, list(known), n=1)
-    hint = f"did you mean `{near[0]}`? " if near else ""
+    return f"did you mean `{near[0]}`? " if near else ""
+
+
+def missing_topic(name: str, known: Iterable[str]) -> CliError:
+    """The error for a topic that is not there."""
     return CliError(
         f"there is no topic `{name}`",
-        f"{hint}`tape topic list` shows all; `tape topic create {name}` makes it",
+        f"{near_name(name, known)}`tape topic list` shows all; `tape topic create {name}` makes it",
         EXIT_NOT_FOUND,
     )
+
+
+def missing_group(name: str, known: Iterable[str]) -> CliError:
+    """The error for a group that is not there."""
+    hint = f"{near_name(name, known)}`tape group list` shows all"
+    return CliError(f"there is no group `{name}`", hint, EXIT_NOT_FOUND)

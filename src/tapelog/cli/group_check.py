@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from tapelog.cli.connect import Connection
+from tapelog.cli.connect import Connection, missing_group
 from tapelog.cli.group_info import list_all
 from tapelog.cli.group_lag import UNCOMMITTED, isolation_of
 from tapelog.cli.options import DEFAULT_BOOTSTRAP, Bootstrap, Json, MaybeGroups, Properties, Timeout
 from tapelog.cli.output import (
     EXIT_ERR,
-    EXIT_NOT_FOUND,
     EXIT_OK,
     EXIT_USAGE,
     EXIT_WARN,
@@ -82,7 +81,7 @@ def check_groups(
         found = list(judge.judge(names).values())
     for one in found:
         if groups and one.membership.state == "dead" and not one.findings:
-            raise CliError(f"there is no group `{one.group}`", "`tape group list` shows all", EXIT_NOT_FOUND)
+            raise missing_group(one.group, (known.group for known in listed))
     verdict = overall([one.verdict for one in found])
     document = {"verdict": verdict.value, "groups": [group_document(one) for one in found]}
     emit(json, document, lambda: [line for one in found for line in group_lines(one, every)])

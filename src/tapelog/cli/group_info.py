@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import ConsumerGroupState, ConsumerGroupType
 
-from tapelog.cli.connect import Connection
+from tapelog.cli.connect import Connection, missing_group
 from tapelog.cli.output import EXIT_NOT_FOUND, CliError
 from tapelog.cli.reset import Place
 
@@ -106,8 +106,9 @@ def describe_group(connection: Connection, group: str) -> GroupInfo:
 
 def _other_kind(connection: Connection, group: str) -> GroupInfo:
     """A group that librdkafka does not describe: a share group, or none."""
-    if not any(one.group == group and one.kind == "share" for one in list_all(connection)):
-        raise CliError(f"there is no group `{group}`", "`tape group list` shows all", EXIT_NOT_FOUND)
+    listed = list_all(connection)
+    if not any(one.group == group and one.kind == "share" for one in listed):
+        raise missing_group(group, (one.group for one in listed))
     from tapelog.cli.share_groups import describe_share_group
 
     return describe_share_group(connection, group)

@@ -11,7 +11,7 @@ from rich.console import Group as Rows
 from rich.console import RenderableType
 from rich.text import Text
 
-from tapelog.cli.connect import Connection
+from tapelog.cli.connect import Connection, missing_group
 from tapelog.cli.group_info import list_all
 from tapelog.cli.options import DEFAULT_BOOTSTRAP, Bootstrap, Json, MaybeGroups, Properties, Timeout
 from tapelog.cli.output import EXIT_USAGE, CliError, console, emit, print_json, table
@@ -63,6 +63,9 @@ def lag(
         def look() -> tuple[Any, RenderableType]:
             kinds = {one.group: one.kind for one in list_all(connection)}
             found = measured(connection, reader, {group: kinds.get(group, "classic") for group in groups or kinds})
+            for one in found.values():
+                if not watch and one.group not in kinds and not one.partitions and not one.missing:
+                    raise missing_group(one.group, kinds)
             return [document(one) for one in found.values()], shown(list(found.values()), partitions or bool(groups))
 
         if watch or times:

@@ -12,7 +12,7 @@ import typer
 from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 from confluent_kafka.admin import OffsetSpec
 
-from tapelog.cli.connect import Connection
+from tapelog.cli.connect import Connection, near_name
 from tapelog.cli.group_info import describe_group
 from tapelog.cli.options import DEFAULT_BOOTSTRAP, Bootstrap, Group, Json, Properties, Timeout
 from tapelog.cli.output import EXIT_FAILED, EXIT_NOT_FOUND, EXIT_USAGE, CliError, emit, print_json, remark, table
@@ -95,7 +95,7 @@ def reset(
     }
     emit(json, document, lambda: [_moves_table(moves)])
     if not json:
-        remark(f"group {group} moved" if execute else _what_now(group, live))
+        remark(f"group {group} moved" if execute else _what_now(connection, group, live))
 
 
 def _plan(connection: Connection, group: str, wanted: list[str], target: Target) -> list[Move]:
@@ -119,9 +119,12 @@ def count_members(connection: Connection, group: str) -> int:
         raise
 
 
-def _what_now(group: str, live: int) -> str:
+def _what_now(connection: Connection, group: str, live: int) -> str:
     if live:
         return f"nothing was changed, nor can be: {live_members(group, live)}; stop them first"
+    known = connection.group_names()
+    if group not in known:
+        return f"nothing was changed: there is no group `{group}`; {near_name(group, known)}--execute makes it"
     return "nothing was changed: add --execute to do it"
 
 

@@ -6,7 +6,7 @@ import base64
 import json as json_module
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -16,7 +16,7 @@ import typer
 from confluent_kafka import KafkaError, KafkaException, Message
 from rich.text import Text
 
-from tapelog.cli.connect import Connection, missing_topic
+from tapelog.cli.connect import Connection, missing_topic, near_name
 from tapelog.cli.options import DEFAULT_BOOTSTRAP, Bootstrap, Json, Properties, Timeout, Topic
 from tapelog.cli.output import EXIT_NOT_FOUND, EXIT_USAGE, CliError, emit, remark
 from tapelog.cli.units import parse_moment_ms, parse_pair
@@ -221,6 +221,7 @@ def produce(
         "message_timeout_ms": max(1, int(timeout * 1000)),
         "linger_ms": 0 if values else 5,
     }
+    known = connection.metadata().topics
     delivered = send(connection, topic, records, options)
     document = {
         "topic": topic,
@@ -232,8 +233,15 @@ def produce(
         ],
     }
     emit(json, document, lambda: [Text(line) for line in _told(document)])
+    _conclude(connection, topic, known, delivered)
+
+
+def _conclude(connection: Connection, topic: str, known: Collection[str], delivered: Delivered) -> None:
+    """Raise what went wrong; name a topic that was made by using it, for it may be a mistyped one."""
     if delivered.first_error is not None:
         raise _why(connection, delivered.first_error, topic)
+    if topic not in known and delivered.count:
+        remark(f"topic `{topic}` was not there, and was made: {near_name(topic, known)}`tape topic describe {topic}`")
 
 
 def _why(connection: Connection, error: KafkaError, topic: str) -> CliError:

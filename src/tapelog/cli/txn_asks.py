@@ -6,8 +6,9 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from tapelog.cli.connect import near_name
 from tapelog.cli.hanging import KnownTransaction, OpenTransaction, Place
-from tapelog.cli.output import EXIT_NOT_FOUND
+from tapelog.cli.output import EXIT_NOT_FOUND, EXIT_USAGE, CliError
 from tapelog.cli.raw import TRANSACTION, Node, Wire, check
 from tapelog.wire.errors import ErrorCode
 from tapelog.wire.messages.describe_producers_request import DescribeProducersRequest, TopicRequest
@@ -26,6 +27,16 @@ from tapelog.wire.messages.write_txn_markers_request import (
 from tapelog.wire.messages.write_txn_markers_response import WriteTxnMarkersResponse
 
 AGAIN_S = 0.05
+STATES = (
+    "Empty",
+    "Ongoing",
+    "PrepareCommit",
+    "PrepareAbort",
+    "CompleteCommit",
+    "CompleteAbort",
+    "PrepareEpochFence",
+    "Dead",
+)
 NOT_FOUND_HINT = "`tape txn list` shows all"
 
 
@@ -66,6 +77,9 @@ def list_transactions(
         request = ListTransactionsRequest(list(states), list(producer_ids), older_ms, pattern)
         told = wire.ask(request, ListTransactionsResponse, node)
         check(told.error_code, f"broker {node.id} cannot list transactions", "it may be starting: try again")
+        if told.unknown_state_filters:
+            unknown = ", ".join(f"`{name}`" for name in told.unknown_state_filters)
+            raise CliError(f"there is no state {unknown}", f"states are {', '.join(STATES)}", EXIT_USAGE)
         found += [
             ListedTransaction(one.transactional_id, one.producer_id, one.transaction_state, node.id)
             for one in told.transaction_states
@@ -79,7 +93,8 @@ def describe_transaction(wire: Wire, transactional_id: str) -> tuple[Transaction
     told = wire.ask(DescribeTransactionsRequest([transactional_id]), DescribeTransactionsResponse, node)
     (state,) = told.transaction_states
     if state.error_code == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND:
-        check(state.error_code, f"there is no transactional id `{transactional_id}`", NOT_FOUND_HINT, EXIT_NOT_FOUND)
+        hint = near_name(transactional_id, (one.transactional_id for one in list_transactions(wire))) + NOT_FOUND_HINT
+        check(state.error_code, f"there is no transactional id `{transactional_id}`", hint, EXIT_NOT_FOUND)
     check(state.error_code, f"transactional id `{transactional_id}`", "the coordinator may be starting: try again")
     return state, node
 

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from tapelog.cli import demo_view
 from tapelog.cli.demo_load import orders
-from tapelog.cli.demo_stats import GroupView, Snapshot, TopicView
+from tapelog.cli.demo_stats import TOPICS_MAX, GroupView, Snapshot, TopicView, own_first
 
 SNAPSHOT = Snapshot(
     65.0,
@@ -55,6 +55,11 @@ def test_a_plain_line_says_the_same() -> None:
     assert demo_view.line(SNAPSHOT) == (
         "orders 12,345 records 100/s · analytics lag 4 (0.1 s) · billing lag 2,500 (25.0 s)"
     )
+
+
+def test_many_other_topics_do_not_push_its_own_out() -> None:
+    others = [f"answers-{number}" for number in range(TOPICS_MAX)]
+    assert own_first([*others, "orders"])[0] == "orders"
 
 
 def test_programs_get_a_document() -> None:

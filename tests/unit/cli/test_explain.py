@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from confluent_kafka import KafkaError
 
-from tapelog.cli.connect import missing_topic, parse_bootstrap
+from tapelog.cli.connect import missing_group, missing_topic, parse_bootstrap
 from tapelog.cli.explain import explain
 from tapelog.cli.output import CliError
 
@@ -19,6 +19,7 @@ def test_a_missing_topic_says_how_to_list_and_create() -> None:
 def test_a_near_name_is_offered() -> None:
     assert "did you mean `orders`" in missing_topic("ordres", ["orders", "payments"]).hint
     assert "did you mean" not in missing_topic("xyz", ["orders"]).hint
+    assert "did you mean `billing`? `tape group list`" in missing_group("bilin", ["analytics", "billing"]).hint
 
 
 @pytest.mark.parametrize("code", [KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIMED_OUT])
