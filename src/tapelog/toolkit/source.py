@@ -39,6 +39,12 @@ HOPELESS = frozenset(
 )
 """Errors of a consumer that waiting does not mend: the loop ends with them."""
 
+OTHER_ASSIGNOR = (
+    "the group's other members share partitions out differently: take another group, stop them, or have the same "
+    "assignor everywhere, such as consumer={'partition.assignment.strategy': 'range,roundrobin'}"
+)
+"""What to do when a group refuses a member for its assignor (this one's is cooperative-sticky unless told)."""
+
 
 class Listener(Protocol):
     """Who works on the records."""
@@ -119,7 +125,10 @@ class Source:
             assert topic is not None and partition is not None
             self._ended.add((topic, partition))
         elif error.fatal() or error.code() in HOPELESS:
-            raise KafkaException(error)
+            hopeless = KafkaException(error)
+            if error.code() == KafkaError.INCONSISTENT_GROUP_PROTOCOL:
+                hopeless.add_note(OTHER_ASSIGNOR)
+            raise hopeless
         else:
             log.warning("the consumer reports: %s", error.str())
         return 0
