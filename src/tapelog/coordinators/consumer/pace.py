@@ -1,8 +1,9 @@
 """When a member shall be heard of next: after the usual interval, or sooner while it waits for something.
 
-Who joins, or changes its mind, before the assignment interval is over comes back when it is; who waits for partitions
-that others have yet to release asks for them every second. Clients follow whatever interval the last answer named.
-However large the group, those who come back sooner do not come all at once.
+Who joins, or changes its mind, before the assignment interval is over comes back when it is. So does everybody heard of
+shortly after targets were computed: members seldom come alone, and the next ones wait for what it will have to release.
+Who waits for partitions that others have yet to release asks for them every second. Clients follow whatever interval
+the last answer named. However large the group, those who come back sooner do not come all at once.
 """
 
 from __future__ import annotations
@@ -28,10 +29,11 @@ MEMBERS_PER_MS: Final = 1
 def next_heartbeat_ms(groups: ConsumerGroups, seat: Seat, current: CurrentAssignment) -> int:
     """After how long the member shall send its next heartbeat, never later than usual."""
     usual_ms = groups.config.heartbeat_interval_ms(seat.group.group_id)
-    if seat.is_wish_new:
-        soon_ms = max(SOON_MS_MIN, due_in_ms(groups, seat.group))
-    elif current.state == UNRELEASED_PARTITIONS:
+    due_ms = due_in_ms(groups, seat.group)
+    if current.state == UNRELEASED_PARTITIONS:
         soon_ms = RELEASE_MS
+    elif seat.is_wish_new or due_ms > 0:
+        soon_ms = max(SOON_MS_MIN, due_ms)
     else:
         return usual_ms
     spread_ms = len(seat.group.metadata) // MEMBERS_PER_MS

@@ -9,7 +9,10 @@ import pytest
 from tapelog.coordinators import shard
 from tapelog.wire.errors import ErrorCode
 from tapelog.wire.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest, TopicPartitions
+from tapelog.wire.messages.heartbeat_request import HeartbeatRequest
 from tests.unit.coordinators.bench import Bench, BenchTopics
+from tests.unit.coordinators.migration.clients import subscription_bytes
+from tests.unit.coordinators.migration.test_migration import joining
 
 INTERVAL_OFF = {"group.consumer.assignment.interval.ms": "0"}
 
@@ -138,3 +141,25 @@ def test_a_clock_that_was_set_back_does_not_hold_expressions_up() -> None:
     bench.coordinator.on_topics_changed(["ordeal"])
     beat(bench, "a", epoch)
     assert bench.machine.consumer.find("g").regex_topics("ord.*") == {"orders", "ordeal"}
+
+
+def test_news_are_news_again_after_the_undo_of_a_subscription_that_they_were_no_news_to() -> None:
+    bench = Bench(INTERVAL_OFF)
+    events = subscription_bytes(["events"], set(), -1, 3, None)
+    beat(bench, "a")
+    (joined,) = bench.ask("join_group", joining("", events), 3, "c")
+    epoch = beat(bench, "a", joined.generation_id - 1).member_epoch
+    end = bench.log.end_offset(0)
+    bench.log.held = True
+    request = ConsumerGroupHeartbeatRequest(
+        group_id="g", member_id="a", member_epoch=epoch, subscribed_topic_names=["events"]
+    )
+    bench.ask("consumer_group_heartbeat", request, 1, "a")
+    bench.advance(5_000)  # its answer has given up waiting, and the log has not
+    grow(bench, 6)
+    alive = HeartbeatRequest(group_id="g", generation_id=joined.generation_id, member_id=joined.member_id)
+    bench.ask("heartbeat", alive, 4, "c")
+    bench.log.truncate(0, end)
+    bench.coordinator.runtime.on_append_failed(0, end, ErrorCode.KAFKA_STORAGE_ERROR)
+    bench.log.held = False
+    assert owned(beat(bench, "a", epoch)) == [0, 1, 2, 3, 4, 5]
