@@ -6,13 +6,13 @@ The functions in `loops` make these. A loop owns one thread while it runs, and i
 from __future__ import annotations
 
 import logging
-import signal
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
-from types import FrameType, TracebackType
-from typing import Any, Literal, TypedDict
+from types import TracebackType
+from typing import Any, Literal, Self, TypedDict
 
 from confluent_kafka import Consumer
 
@@ -24,6 +24,7 @@ from tapelog.toolkit.gate import Gate, OpenGate
 from tapelog.toolkit.inbox import Inbox
 from tapelog.toolkit.records import Place, Record
 from tapelog.toolkit.runner import Runner
+from tapelog.toolkit.signals import StopOnSignal
 from tapelog.toolkit.source import Source
 from tapelog.toolkit.topics import ensure_topics
 
@@ -139,7 +140,7 @@ class Loop:
         signals: SIGTERM and SIGINT stop it (the second one at once), when this is the main thread.
         """
         self._stop.clear()
-        with _Signals(self.stop) if signals else _NoSignals():
+        with StopOnSignal(self.stop) if signals else nullcontext():
             return self._run(to_end)
 
     def _run(self, to_end: bool) -> Stats:
@@ -150,7 +151,7 @@ class Loop:
         """Ask it to end; returns at once."""
         self._stop.set()
 
-    def __enter__(self) -> Loop:
+    def __enter__(self) -> Self:
         assert self._thread is None, "this loop runs already"
         self._stop.clear()
         self._error = None
@@ -179,33 +180,6 @@ class Loop:
         self._thread = None
         if self._error is not None and error is None:
             raise self._error
-
-
-class _NoSignals:
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, *_: object) -> None: ...
-
-
-class _Signals:
-    """While inside: the first SIGTERM or SIGINT calls `stop`, the second does what it always did."""
-
-    def __init__(self, stop: Callable[[], None]) -> None:
-        self._stop = stop
-        self._before: dict[int, Any] = {}
-
-    def __enter__(self) -> None:
-        if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGTERM, signal.SIGINT):
-                self._before[number] = signal.signal(number, self._first)
-
-    def _first(self, number: int, frame: FrameType | None) -> None:
-        self._stop()
-        signal.signal(number, self._before[number])
-
-    def __exit__(self, *_: object) -> None:
-        for number, before in self._before.items():
-            signal.signal(number, before)
 
 
 def topics_of(topics: str | Sequence[str]) -> tuple[str, ...]:

@@ -7,11 +7,12 @@ import logging
 import threading
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from tapelog.toolkit.clients import Cluster, producer_config
 from tapelog.toolkit.loop import GRACE_S
 from tapelog.toolkit.outbox.events import Outbox
+from tapelog.toolkit.signals import StopOnSignal
 from tapelog.toolkit.sink import SendFailed, Sink
 
 log = logging.getLogger(__name__)
@@ -49,7 +50,14 @@ class Relay:
         self._error: BaseException | None = None
 
     def run(self, *, until_empty: bool = False) -> int:
-        """Publish until stopped, or until nothing is left (`until_empty`); how many were published."""
+        """Publish until stopped, or until nothing is left (`until_empty`); how many were published.
+
+        SIGTERM and SIGINT stop it (the second one at once), when this is the main thread.
+        """
+        with StopOnSignal(self.stop):
+            return self._run(until_empty)
+
+    def _run(self, until_empty: bool) -> int:
         sink = Sink(self._config, self._stop.is_set, grace_s=GRACE_S)
         before = self.published
         try:
@@ -111,7 +119,7 @@ class Relay:
             await work
             raise
 
-    def __enter__(self) -> Relay:
+    def __enter__(self) -> Self:
         assert self._thread is None, "this relay runs already"
         self._stop.clear()
         self._thread = threading.Thread(target=self._in_thread, name="outbox-relay", daemon=True)
