@@ -138,7 +138,7 @@ def test_a_group_follows_a_pattern_and_new_partitions(
 ) -> None:
     topic, group = make_topic(1), fresh()
     only = member(group, [f"^{topic[:-8]}.*"], **NEWER)  # evaluated by the broker
-    until(lambda: only.owned == {(topic, 0)}, "the first topic")
+    until(lambda: only.owned == {(topic, 0)}, "the first topic", seconds=40)
     another = make_topic(2)
     until(lambda: only.owned == {(topic, 0), (another, 0), (another, 1)}, "a topic that appeared", seconds=40)
     admin.create_partitions([NewPartitions(topic, 3)])[topic].result(20)
