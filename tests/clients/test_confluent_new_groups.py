@@ -133,12 +133,12 @@ def test_a_member_that_is_killed_loses_its_partitions(
         doomed.stdout.close()
 
 
-def test_a_group_follows_a_pattern_and_new_partitions(
+def test_a_newer_group_follows_a_pattern_and_new_partitions(
     admin: AdminClient, make_topic: MakeTopic, fresh: Fresh, member: MakeMember
 ) -> None:
     topic, group = make_topic(1), fresh()
     only = member(group, [f"^{topic[:-8]}.*"], **NEWER)  # evaluated by the broker
-    until(lambda: only.owned == {(topic, 0)}, "the first topic", seconds=40)
+    until(lambda: only.owned == {(topic, 0)}, "the first topic")
     another = make_topic(2)
     until(lambda: only.owned == {(topic, 0), (another, 0), (another, 1)}, "a topic that appeared", seconds=40)
     admin.create_partitions([NewPartitions(topic, 3)])[topic].result(20)
