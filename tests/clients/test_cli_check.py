@@ -119,7 +119,7 @@ def test_silence_while_there_is_something_to_read_is_a_stop(stage: Stage) -> Non
 def test_a_group_that_idled_is_fine_when_a_record_has_just_come(stage: Stage) -> None:
     stage.produce(0)
     stage.commit(1)
-    time.sleep(1)
+    time.sleep(1)  # idle for the whole window, which is what this is about
     stage.produce(0)
     assert stage.verdict("--window", "1s") == "OK"
 

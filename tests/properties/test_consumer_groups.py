@@ -8,11 +8,7 @@ heartbeat, the group settles: everything that somebody subscribes to is owned on
 from __future__ import annotations
 
 import hashlib
-import os
 import random
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from tapelog.wire.errors import ErrorCode
 from tests.properties.consumer_world import World
+from tests.support.hash_seeds import told_under_two_hash_seeds
 
 CONSUMERS = st.integers(0, 4)
 TOPICS = ["orders", "events", "audit"]
@@ -163,20 +160,8 @@ def test_a_long_history_of_trouble_keeps_every_promise(seed: int) -> None:
 
 
 def test_a_history_is_the_same_whatever_the_hash_seed() -> None:
-    root = Path(__file__).parents[2]
-    program = "from tests.properties.test_consumer_groups import tell_history; print(tell_history(7))"
-    told = [
-        subprocess.run(
-            [sys.executable, "-c", program],
-            cwd=root,
-            env={**os.environ, "PYTHONPATH": f"{root / 'src'}:{root}", "PYTHONHASHSEED": seed},
-            capture_output=True,
-            check=True,
-            text=True,
-        ).stdout
-        for seed in ("1", "2")
-    ]
-    assert told[0] == told[1]
+    first, second = told_under_two_hash_seeds("tests.properties.test_consumer_groups")
+    assert first == second
 
 
 def tell_history(seed: int) -> str:

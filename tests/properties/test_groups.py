@@ -8,12 +8,8 @@ grow, and no partition has two owners in a stable generation.
 from __future__ import annotations
 
 import hashlib
-import os
 import random
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,6 +34,7 @@ from tapelog.wire.messages.offset_fetch_request import OffsetFetchRequest, Offse
 from tapelog.wire.messages.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
 from tapelog.wire.record_batch import batches, records_of
 from tapelog.wire.records.group_metadata_key import GroupMetadataKey
+from tests.support.hash_seeds import told_under_two_hash_seeds
 from tests.unit.coordinators.bench import Bench, BenchLog
 from tests.unit.coordinators.story import subscription
 
@@ -413,20 +410,8 @@ def test_a_long_history_of_trouble_keeps_every_promise(seed: int) -> None:
 
 
 def test_a_history_is_the_same_whatever_the_hash_seed() -> None:
-    root = Path(__file__).parents[2]
-    program = "from tests.properties.test_groups import tell_history; print(tell_history(7))"
-    told = [
-        subprocess.run(
-            [sys.executable, "-c", program],
-            cwd=root,
-            env={**os.environ, "PYTHONPATH": f"{root / 'src'}:{root}", "PYTHONHASHSEED": seed},
-            capture_output=True,
-            check=True,
-            text=True,
-        ).stdout
-        for seed in ("1", "2")
-    ]
-    assert told[0] == told[1]
+    first, second = told_under_two_hash_seeds("tests.properties.test_groups")
+    assert first == second
 
 
 def tell_history(seed: int) -> str:

@@ -10,10 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import random
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,6 +29,7 @@ from tapelog.wire.messages.offset_commit_request import (
 )
 from tapelog.wire.messages.offset_fetch_request import OffsetFetchRequest, OffsetFetchRequestGroup
 from tapelog.wire.record_batch import batches, records_of
+from tests.support.hash_seeds import told_under_two_hash_seeds
 from tests.unit.coordinators.migration.clients import GROUP, Client, ConsumerClient
 from tests.unit.coordinators.migration.world import World
 
@@ -310,20 +308,8 @@ def test_in_the_histories_members_of_both_kinds_do_meet_and_part() -> None:
 
 
 def test_a_history_is_the_same_whatever_the_hash_seed() -> None:
-    root = Path(__file__).parents[2]
-    program = "from tests.properties.test_migration import tell_history; print(tell_history(7))"
-    told = [
-        subprocess.run(
-            [sys.executable, "-c", program],
-            cwd=root,
-            env={**os.environ, "PYTHONPATH": f"{root / 'src'}:{root}", "PYTHONHASHSEED": seed},
-            capture_output=True,
-            check=True,
-            text=True,
-        ).stdout
-        for seed in ("1", "2")
-    ]
-    assert told[0] == told[1]
+    first, second = told_under_two_hash_seeds("tests.properties.test_migration")
+    assert first == second
 
 
 def tell_history(seed: int) -> str:

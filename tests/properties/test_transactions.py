@@ -9,12 +9,8 @@ handlers change nothing, replay equals live, and the log has only legal transiti
 from __future__ import annotations
 
 import hashlib
-import os
 import random
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,6 +28,7 @@ from tapelog.wire.messages.end_txn_request import EndTxnRequest
 from tapelog.wire.messages.init_producer_id_request import InitProducerIdRequest
 from tapelog.wire.record_batch import batches, records_of
 from tests.properties.transaction_world import FATAL, TWO_PHASE, Actor, FakeCluster
+from tests.support.hash_seeds import told_under_two_hash_seeds
 from tests.unit.coordinators.bench import BenchClock, BenchLog
 from tests.unit.coordinators.transactions.bench import TransactionBench
 
@@ -464,20 +461,8 @@ def test_a_long_history_of_trouble_keeps_every_promise(seed: int) -> None:
 
 
 def test_a_history_is_the_same_whatever_the_hash_seed() -> None:
-    root = Path(__file__).parents[2]
-    program = "from tests.properties.test_transactions import tell_history; print(tell_history(7))"
-    told = [
-        subprocess.run(
-            [sys.executable, "-c", program],
-            cwd=root,
-            env={**os.environ, "PYTHONPATH": f"{root / 'src'}:{root}", "PYTHONHASHSEED": seed},
-            capture_output=True,
-            check=True,
-            text=True,
-        ).stdout
-        for seed in ("1", "2")
-    ]
-    assert told[0] == told[1]
+    first, second = told_under_two_hash_seeds("tests.properties.test_transactions")
+    assert first == second
 
 
 def tell_history(seed: int) -> str:

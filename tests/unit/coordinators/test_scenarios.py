@@ -13,9 +13,10 @@ from tests.unit.coordinators.story import Story
 SCENARIOS = sorted((Path(__file__).parents[2] / "scenarios").glob("groups_*.txt"))
 
 
-def replay_file(text: str, story: Any = None) -> str:
+def replay_file(text: str, story: Any = None, method: str = "run") -> str:
     """The file with every step's output replaced by what happens now, to groups unless another story is given."""
     story = story or Story()
+    step = getattr(story, method)
     parts: list[str] = []
     for block in text.strip("\n").split("\n\n"):
         lines = block.split("\n")
@@ -25,7 +26,7 @@ def replay_file(text: str, story: Any = None) -> str:
             continue
         for line in commands:
             if not line.startswith("#"):
-                story.run(line)
+                step(line)
         parts.append("\n".join([*commands, "----", story.output()]))
     return "\n\n".join(parts) + "\n"
 
