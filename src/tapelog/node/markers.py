@@ -71,13 +71,14 @@ class LocalMarkers:
             return
         node = self.node
         pending = PendingMarkers(keys, node.hub.now_ms + node.setting_int("request.timeout.ms"), done)
+        kept = self._kept()
         for index, key in enumerate(keys):
             try:
-                self._write_one(marker, key, pending, index)
+                self._write_one(marker, key, pending, index, kept)
             except KafkaError as error:
                 pending.tell(index, error.code)
 
-    def _write_one(self, marker: TxnMarker, key: Key, pending: PendingMarkers, index: int) -> None:
+    def _write_one(self, marker: TxnMarker, key: Key, pending: PendingMarkers, index: int, kept: bool) -> None:
         partition = self._partition(key)
         if key[0] == OFFSETS_TOPIC:
             partition.log.producers.check_marker(
@@ -101,7 +102,7 @@ class LocalMarkers:
             marker.coordinator_epoch,
             marker.transaction_version,
         )
-        if self._kept():
+        if kept:
             partition.park_marker(appended.last_offset + 1, pending, index)
         else:
             partition.park(appended.last_offset + 1, pending, index)
