@@ -1,7 +1,7 @@
-"""The ports through which machines reach the world: clock, entropy, disk.
+"""The ports through which machines reach the world: clock, entropy, disk, net.
 
 Machines and the node core get these as arguments; `node/system.py` has the real ones and `sim/` the
-simulated ones. Nothing else in the product touches time, chance or files.
+simulated ones. Nothing else in the product touches time, chance, files or other nodes.
 """
 
 from __future__ import annotations
@@ -161,4 +161,40 @@ class Disk(Protocol):
 
     def start_job(self, job: Callable[[], None], done: Callable[[Exception | None], None]) -> None:
         """Run a blocking file job (read-ahead, checkpoint, deletion) in the background, then done on the loop."""
+        ...
+
+
+class ChannelEvents(Protocol):
+    """What a connection to another node tells whoever opened it. Called on the loop, never from within `connect`."""
+
+    def opened(self) -> None:
+        """The other side took it; what was sent before leaves now."""
+        ...
+
+    def received(self, data: bytes) -> None:
+        """Bytes, in order, cut anywhere."""
+        ...
+
+    def closed(self, reason: str) -> None:
+        """It is over, by the other side or the net; also when it never opened. Exactly once, and nothing follows."""
+        ...
+
+
+class Channel(Protocol):
+    """A stream of bytes to another node."""
+
+    def send(self, data: bytes) -> None:
+        """Queue bytes; they leave in order once it is open. The caller bounds what is in flight. Ignored when closed."""
+        ...
+
+    def close(self) -> None:
+        """Drop it. `closed` is not called for one's own close; nothing is called afterwards."""
+        ...
+
+
+class Net(Protocol):
+    """How a node reaches other nodes."""
+
+    def connect(self, host: str, port: int, events: ChannelEvents) -> Channel:
+        """Begin to connect. Never fails here: `events.closed` says so later."""
         ...
