@@ -184,7 +184,7 @@ class Channel(Protocol):
     """A stream of bytes to another node."""
 
     def send(self, data: bytes) -> None:
-        """Queue bytes; they leave in order once it is open. The caller bounds what is in flight. Ignored when closed."""
+        """Queue bytes; they leave in order once it is open. The caller bounds what is in flight. Ignored when over."""
         ...
 
     def close(self) -> None:
