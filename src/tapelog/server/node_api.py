@@ -12,6 +12,7 @@ from tapelog.replication.hub import Hub
 from tapelog.wire.errors import KafkaError
 
 if TYPE_CHECKING:
+    from tapelog.coordinators.gate import TransactionGate
     from tapelog.coordinators.groups import GroupCoordinator
     from tapelog.coordinators.transactions.coordinator import TransactionCoordinator
     from tapelog.coordinators.transactions.marker import MarkerWriter
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from tapelog.metadata.outcome import Outcome
     from tapelog.replication.partition import Partition
     from tapelog.server.fetch_sessions import FetchSessions
+    from tapelog.wire.message import Message
 
 R = TypeVar("R")
 
@@ -65,6 +67,33 @@ class NodeApi:
     @property
     def markers(self) -> MarkerWriter:
         """Writes transaction markers to the partitions this node leads."""
+        raise NotImplementedError
+
+    @property
+    def gate(self) -> TransactionGate:
+        """Asked before something is written on behalf of a transaction, wherever its coordinator is."""
+        raise NotImplementedError
+
+    def to_broker(
+        self,
+        node_id: int,
+        lane: str,
+        request: Message,
+        version: int,
+        timeout_ms: int,
+        done: Callable[[Message | None], None],
+    ) -> None:
+        """Send a request to another broker; done gets the answer, or None if it never came.
+
+        Requests on one lane are answered in order: what may be parked there has a lane of its own.
+        """
+        raise NotImplementedError
+
+    def to_controller(
+        self, request: Message, version: int, timeout_ms: int, done: Callable[[Message | KafkaError], None]
+    ) -> None:
+        """Send a request to the active controller, wherever it is, again and again until the timeout; done gets its
+        answer, or why there is none."""
         raise NotImplementedError
 
     @property
