@@ -27,7 +27,7 @@ _STRUCTURAL: Final = {
     "log.dir": "log_dirs (tape up --data)",
     "log.dirs": "log_dirs (tape up --data)",
     "controller.listener.names": "controller_listener",
-    "controller.quorum.voters": "controller_listener",
+    "controller.quorum.voters": "voters",
 }
 
 
@@ -102,6 +102,7 @@ class NodeConfig:
         log_dirs: list[str],
         controller_listener: Listener | None = None,
         advertised_listeners: list[Listener] | None = None,
+        voters: list[str] | None = None,
         roles: tuple[str, ...] = (ROLE_BROKER, ROLE_CONTROLLER),
         settings: Mapping[str, str] | None = None,
     ) -> None:
@@ -111,6 +112,7 @@ class NodeConfig:
         self.listeners = listeners
         self.controller_listener = controller_listener
         self.log_dirs = log_dirs
+        self.voters = voters if voters is not None else []  # `id@host:port:directory id`; none: this node alone
         self.settings: dict[str, str] = dict(settings) if settings is not None else {}
         given = self.settings.pop("advertised.listeners", None)
         self.advertised_listeners = advertised_listeners if advertised_listeners is not None else []
@@ -119,6 +121,25 @@ class NodeConfig:
         self._check()
 
     # -- what follows from it
+
+    @property
+    def is_broker(self) -> bool:
+        """Holds data and serves clients."""
+        return ROLE_BROKER in self.roles
+
+    @property
+    def is_controller(self) -> bool:
+        """Takes part in the metadata quorum: votes once it is among the voters, and may be elected."""
+        return ROLE_CONTROLLER in self.roles
+
+    @property
+    def inter_broker_listener(self) -> str:
+        """The listener brokers reach each other on: inter.broker.listener.name, else PLAINTEXT, else the first."""
+        given = self.settings.get("inter.broker.listener.name")
+        if given:
+            return given.upper()
+        names = [listener.name for listener in self.listeners]
+        return "PLAINTEXT" if "PLAINTEXT" in names or not names else names[0]
 
     def advertised(self) -> list[Listener]:
         """The address of each listener as clients are told it."""
@@ -151,6 +172,8 @@ class NodeConfig:
             address = str(self.controller_listener).partition("://")[2]
             static["controller.quorum.voters"] = f"{self.node_id}@{address}"
             static.setdefault("listener.security.protocol.map", self._protocol_map(shown))
+        if self.voters:
+            static["controller.quorum.voters"] = ",".join(voter.rpartition(":")[0] for voter in self.voters)
         static["listeners"] = ",".join(map(str, shown))
         if self.advertised_listeners:
             static["advertised.listeners"] = ",".join(map(str, self.advertised()))
@@ -174,6 +197,7 @@ class NodeConfig:
             raise NodeConfigError("log_dirs must name at least one directory, each once")
         self._check_listeners()
         self._check_advertised()
+        self._check_voters()
         for name, place in _STRUCTURAL.items():
             if name in self.settings:
                 raise NodeConfigError(f"{name} is not a setting here: change {place} instead")
@@ -198,6 +222,10 @@ class NodeConfig:
 
     def _check_advertised(self) -> None:
         names = [listener.name for listener in self.listeners]
+        if names and self.inter_broker_listener not in names:
+            raise NodeConfigError(
+                f"inter.broker.listener.name is {self.inter_broker_listener}, but the listeners are {', '.join(names)}"
+            )
         for listener in self.advertised_listeners:
             if listener.name not in names:
                 raise NodeConfigError(
@@ -209,6 +237,15 @@ class NodeConfig:
                     f"{listener} listens on all interfaces, which is not an address that clients can connect to: "
                     f"set advertised.listeners={listener.name}://<host name clients use>:{listener.port}"
                 )
+
+    def _check_voters(self) -> None:
+        numbers = [_voter_id(voter) for voter in self.voters]
+        if len(dict.fromkeys(numbers)) != len(numbers):
+            raise NodeConfigError("voters: a node id is named twice")
+        if ROLE_CONTROLLER not in self.roles and not self.voters:
+            raise NodeConfigError("a node that is no controller needs voters, as id@host:port:directory id")
+        if ROLE_CONTROLLER not in self.roles and self.node_id in numbers:
+            raise NodeConfigError(f"node {self.node_id} is among the voters: its roles must include controller")
 
     # -- node.toml
 
@@ -225,6 +262,8 @@ class NodeConfig:
             lines.append(f"advertised_listeners = {_array(map(str, self.advertised_listeners))}")
         if self.controller_listener is not None:
             lines.append(f"controller_listener = {_quoted(str(self.controller_listener))}")
+        if self.voters:
+            lines.append(f"voters = {_array(self.voters)}")
         lines += [f"log_dirs = {_array(self.log_dirs)}", "", "[settings]"]
         lines += [f"{_quoted(name)} = {_quoted(self.settings[name])}" for name in sorted(self.settings)]
         return "\n".join(lines) + "\n"
@@ -245,6 +284,7 @@ class NodeConfig:
             "listeners",
             "advertised_listeners",
             "controller_listener",
+            "voters",
             "log_dirs",
             "settings",
         )
@@ -268,6 +308,7 @@ class NodeConfig:
             controller_listener=None
             if controller is None
             else Listener.parse(_text(controller, "controller_listener")),
+            voters=_texts(content.get("voters", []), "voters"),
             log_dirs=_texts(content.get("log_dirs", []), "log_dirs"),
             settings={name: _setting(name, settings[name]) for name in settings},
         )
@@ -280,6 +321,20 @@ class NodeConfig:
 
     def __repr__(self) -> str:
         return f"NodeConfig(node_id={self.node_id}, cluster_id={self.cluster_id!r}, listeners={self.listeners})"
+
+
+def _voter_id(text: str) -> int:
+    number, at, rest = text.partition("@")
+    address, colon, directory = rest.rpartition(":")
+    _, second, port = address.rpartition(":")
+    try:
+        ids.from_text(directory)
+        good = bool(at and colon and second) and number.isdecimal() and port.isdecimal() and 0 < int(port) <= 65535
+    except ValueError:
+        good = False
+    if not good:
+        raise NodeConfigError(f"{text!r} is not a voter: write id@host:port:directory id")
+    return int(number)
 
 
 def _quoted(text: str) -> str:

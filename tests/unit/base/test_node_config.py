@@ -150,3 +150,55 @@ def test_numbers_and_truth_values_need_no_quotes_in_the_file() -> None:
 def test_a_bad_file_is_refused_with_the_place(text: str, reason: str) -> None:
     with pytest.raises(NodeConfigError, match=reason):
         NodeConfig.from_toml(text)
+
+
+VOTERS = [f"{node}@10.0.0.{node}:9093:{CLUSTER}" for node in (1, 2, 3)]
+
+
+def test_voters_and_roles_of_a_cluster_read_back() -> None:
+    made = config(voters=VOTERS)
+    assert NodeConfig.from_toml(made.to_toml()).voters == VOTERS
+    assert (
+        made.broker_settings().string("controller.quorum.voters") == "1@10.0.0.1:9093,2@10.0.0.2:9093,3@10.0.0.3:9093"
+    )
+    assert made.is_broker
+    assert made.is_controller
+
+
+def test_a_broker_without_the_controller_role_has_no_controller_listener() -> None:
+    made = config(node_id=4, roles=("broker",), controller_listener=None, voters=VOTERS)
+    assert NodeConfig.from_toml(made.to_toml()) == made
+    assert not made.is_controller
+
+
+def test_a_controller_alone_has_no_listeners_for_clients() -> None:
+    made = config(roles=("controller",), listeners=[], voters=VOTERS)
+    assert NodeConfig.from_toml(made.to_toml()) == made
+    assert not made.is_broker
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"voters": ["1@host:9093"]}, "is not a voter"),
+        ({"voters": [f"x@host:9093:{CLUSTER}"]}, "is not a voter"),
+        ({"voters": [f"1@host:0:{CLUSTER}"]}, "is not a voter"),
+        ({"voters": [VOTERS[0], VOTERS[0]]}, "named twice"),
+        ({"node_id": 4, "roles": ("broker",), "controller_listener": None}, "needs voters"),
+        ({"roles": ("broker",), "controller_listener": None, "voters": VOTERS}, "must include controller"),
+        ({"settings": {"inter.broker.listener.name": "INSIDE"}}, "INSIDE"),
+        ({"settings": {"controller.quorum.voters": "1@h:1"}}, "change voters instead"),
+    ],
+)
+def test_a_cluster_no_node_can_join_is_refused(changes: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        config(**changes)
+
+
+def test_brokers_meet_on_the_listener_that_is_named_for_it() -> None:
+    listeners = parse_listeners(["OUTSIDE://127.0.0.1:9092", "INSIDE://127.0.0.1:9094"])
+    settings = {"listener.security.protocol.map": "OUTSIDE:PLAINTEXT,INSIDE:PLAINTEXT"}
+    assert config(listeners=listeners, settings=settings).inter_broker_listener == "OUTSIDE"
+    settings["inter.broker.listener.name"] = "INSIDE"
+    assert config(listeners=listeners, settings=settings).inter_broker_listener == "INSIDE"
+    assert config().inter_broker_listener == "PLAINTEXT"
