@@ -18,7 +18,9 @@ from tapelog.cli.dump import dump
 from tapelog.cli.explain import explain
 from tapelog.cli.output import EXIT_FAILED, EXIT_OK, CliError, report
 from tapelog.cli.produce import produce
-from tapelog.cli.up import DEFAULT_DATA, DEFAULT_LISTEN, HELP, run_node, run_up
+from tapelog.cli.starting import DEFAULT_DATA, DEFAULT_LISTEN
+from tapelog.cli.up import HELP, run_node, run_up
+from tapelog.cli.up_cluster import run_format
 from tapelog.cli.version import version
 
 INTERRUPTED = 130
@@ -38,14 +40,14 @@ app = typer.Typer(
 def up(
     listen: Annotated[str, typer.Option("--listen", metavar="HOST:PORT", help=HELP["listen"])] = DEFAULT_LISTEN,
     data: Annotated[str, typer.Option("--data", metavar="DIR", help=HELP["data"])] = DEFAULT_DATA,
-    nodes: Annotated[int, typer.Option("--nodes", metavar="N", help=HELP["nodes"])] = 1,
+    nodes: Annotated[int | None, typer.Option("--nodes", metavar="N", help=HELP["nodes"])] = None,
     settings: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help=HELP["set"])] = None,
     bare: Annotated[bool, typer.Option("--bare", help=HELP["bare"])] = False,
     json: Annotated[bool, typer.Option("--json", help=HELP["json"])] = False,
 ) -> None:
-    """Run a broker in the foreground until SIGTERM or Ctrl-C; prints `ready HOST:PORT` when it serves.
+    """Run a broker or a local cluster in the foreground until SIGTERM or Ctrl-C; says `ready HOST:PORT` once it serves.
 
-    Example: tape up --listen 127.0.0.1:9092 --data ./tapelog-data --set log.retention.hours=24
+    Example: tape up --nodes 3 --listen 127.0.0.1:9092 --data ./tapelog-data --set log.retention.hours=24
     """
     raise typer.Exit(run_up(listen, data, nodes, settings or [], bare, as_json=json))
 
@@ -60,6 +62,21 @@ def node(
     Example: tape node ./tapelog-data/node-1
     """
     raise typer.Exit(run_node(directory, as_json=json))
+
+
+@app.command("format", rich_help_panel="Brokers")
+def format_nodes(
+    listen: Annotated[str, typer.Option("--listen", metavar="HOST:PORT", help=HELP["listen"])] = DEFAULT_LISTEN,
+    data: Annotated[str, typer.Option("--data", metavar="DIR", help=HELP["data"])] = DEFAULT_DATA,
+    nodes: Annotated[int, typer.Option("--nodes", metavar="N", help="How many nodes.")] = 1,
+    settings: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help=HELP["set"])] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the nodes and errors as JSON.")] = False,
+) -> None:
+    """Make the directories of a cluster as `tape up` would, without starting it; `tape node` then starts each node.
+
+    Example: tape format --nodes 3 --data ./tapelog-data
+    """
+    raise typer.Exit(run_format(listen, data, nodes, settings or [], as_json=json))
 
 
 app.command(rich_help_panel="Brokers")(demo)

@@ -1,7 +1,7 @@
 """The entry of `tape`, `tapelog` and `python -m tapelog`: picks the quick road or the full one.
 
-`up` and `node` are started by tests, scripts and supervisors that wait for the broker, so they must not pay for
-importing a CLI framework. Everything else, including their help and shell completion, goes to the typer app.
+`up`, `node` and `format` are started by tests, scripts and supervisors that wait for the broker, so they must not pay
+for importing a CLI framework. Everything else, including their help and shell completion, goes to the typer app.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-QUICK = ("up", "node")
+QUICK = ("up", "node", "format")
 HELP = ("--help", "-h")
 
 

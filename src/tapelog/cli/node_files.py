@@ -16,6 +16,9 @@ CONFIG_FILE = "node.toml"
 PID_FILE = "pid"
 LOG_DIR = "logs"
 
+PORTS = (20_000, 32_000)
+PORT_TRIES = 100
+
 DEFAULTS = {"group.initial.rebalance.delay.ms": "0", "socket.send.buffer.bytes": str(384 << 10)}
 """What `tape up` sets unless told otherwise: a first consumer should not wait three seconds for company, and large
 fetches are fastest with a send buffer of this size (ADR 0006)."""
@@ -36,6 +39,7 @@ def configured(directory: str, host: str, port: int, settings: dict[str, str]) -
         listeners=[Listener("PLAINTEXT", host, port)],
         controller_listener=controller,
         log_dirs=[os.path.join(directory, LOG_DIR)],
+        voters=[] if before is None else before.voters,
         settings={**DEFAULTS, **settings},
     )
 
@@ -72,12 +76,18 @@ def save(config: NodeConfig, directory: str) -> None:
         if opened.read() == text:
             return
     os.makedirs(directory, exist_ok=True)
-    with open(path + ".tmp", "w", encoding="utf-8") as opened:
-        opened.write(text)
+    replace(path, text.encode())
+
+
+def replace(path: str, content: bytes) -> None:
+    """Write a file whole or not at all, and make it and its directory durable."""
+    with open(path + ".tmp", "wb") as opened:
+        opened.write(content)
         opened.flush()
         os.fsync(opened.fileno())
     os.replace(path + ".tmp", path)
-    for named_in in (directory, os.path.dirname(os.path.abspath(directory))):
+    directory = os.path.dirname(os.path.abspath(path))
+    for named_in in (directory, os.path.dirname(directory)):
         fd = os.open(named_in, os.O_RDONLY)
         try:
             os.fsync(fd)
@@ -128,10 +138,18 @@ def listen_error(host: str, port: int) -> OSError | None:
 
 
 def free_port(avoid: int = 0) -> int:
-    """A port of the loopback that nobody listens on just now."""
+    """A port of the loopback that nobody listens on just now.
+
+    Not one of those that the system gives to outgoing connections, if possible: a node that is started again must
+    find its port free.
+    """
+    for _ in range(PORT_TRIES):
+        port = PORTS[0] + int.from_bytes(os.urandom(4), "big") % (PORTS[1] - PORTS[0])
+        if port != avoid and listen_error("127.0.0.1", port) is None:
+            return port
     while True:
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as chosen:
             chosen.bind(("127.0.0.1", 0))
-            port: int = chosen.getsockname()[1]
+            port = int(chosen.getsockname()[1])
         if port != avoid:
             return port

@@ -1,4 +1,4 @@
-"""A real broker for tests: `with Broker() as broker: … broker.bootstrap …`, and fixtures for pytest.
+"""A real broker or cluster for tests: `with Cluster(nodes=3) as cluster: … cluster.bootstrap …`, and pytest fixtures.
 
 Nothing is imported until a name is used, so that the pytest plugin costs nothing where it is only
 installed.
@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tapelog.testing.broker import Broker, BrokerError
-    from tapelog.testing.cluster import Cluster
+    from tapelog.testing.cluster import Cluster, Node
 
-__all__ = ["Broker", "BrokerError", "Cluster"]
+__all__ = ["Broker", "BrokerError", "Cluster", "Node"]
 
-_HOMES = {"Broker": "broker", "BrokerError": "broker", "Cluster": "cluster"}
+_HOMES = {"Broker": "broker", "BrokerError": "broker", "Cluster": "cluster", "Node": "cluster"}
 
 
 def __getattr__(name: str) -> object:

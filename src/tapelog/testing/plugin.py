@@ -28,7 +28,7 @@ def tapelog_broker() -> Iterator[Broker]:
 
 @pytest.fixture(scope="session")
 def tapelog_cluster() -> Iterator[Cluster]:
-    """A running cluster, shared by the session: `tapelog_cluster.bootstrap`. One node in this version."""
+    """A running cluster of three nodes, shared by the session: `tapelog_cluster.bootstrap`."""
     from tapelog.testing.cluster import Cluster
 
     with Cluster() as cluster:

@@ -10,7 +10,7 @@ import pytest
 from tapelog.cli.app import run
 
 COMMANDS = [
-    *(["up"], ["node"], ["demo"], ["produce"], ["consume"], ["dump"], ["capacity"], ["version"]),
+    *(["up"], ["node"], ["format"], ["demo"], ["produce"], ["consume"], ["dump"], ["capacity"], ["version"]),
     *(["topic", name] for name in ("create", "list", "describe", "alter", "delete")),
     *(
         ["group", name]

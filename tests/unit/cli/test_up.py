@@ -17,7 +17,7 @@ from tapelog.base.node_config import NodeConfig, NodeConfigError
 from tapelog.cli import node_files, up
 from tapelog.cli.holder import holder
 from tapelog.cli.main import is_quick, main
-from tapelog.cli.up import UpError, parse, parse_address, parse_settings
+from tapelog.cli.starting import UpError, parse, parse_address, parse_settings
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_the_quick_road_is_for_running_nodes_only() -> None:
 
 def test_the_quick_road_loads_no_framework_and_no_client() -> None:
     code = (
-        "import sys; from tapelog.cli.main import main; main(['up', '--nodes', '2']);"
+        "import sys; from tapelog.cli.main import main; main(['up', '--nodes', '0']);"
         "import tapelog.node.main;"
         "slow = ('typer', 'click', 'rich', 'confluent_kafka', 'argparse', 'asyncio');"
         "print([name for name in slow if name in sys.modules])"
@@ -104,7 +104,9 @@ def test_settings() -> None:
 @pytest.mark.parametrize(
     ("words", "code", "told"),
     [
-        (["up", "--nodes", "3"], 2, "one node runs today"),
+        (["up", "--nodes", "0"], 2, "makes no sense"),
+        (["up", "--nodes", "3", "--listen", "127.0.0.1:65534"], 2, "lower port"),
+        (["up", "--nodes", "3", "--set", "advertised.listeners=PLAINTEXT://h:1"], 2, "several nodes"),
         (["up", "--nodes", "x"], 2, "not a number"),
         (["up", "stray"], 2, "stray"),
         (["up", "--listen", "nowhere"], 2, "HOST:PORT"),
@@ -121,7 +123,7 @@ def test_bad_command_lines_say_what_to_do(
 
 
 def test_errors_are_json_when_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["up", "--nodes", "3", "--json"]) == 2
+    assert main(["up", "--nodes", "0", "--json"]) == 2
     assert json.loads(capsys.readouterr().err)["exit_code"] == 2
 
 

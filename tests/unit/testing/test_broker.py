@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tapelog.testing import Broker, BrokerError, Cluster
+from tapelog.testing import Broker, BrokerError
 
 CPU_S_MAX = 0.5
 
@@ -133,13 +133,6 @@ def test_names_are_unique() -> None:
     names = {Broker.unique("orders") for _ in range(100)}
     assert len(names) == 100
     assert all(name.startswith("orders-") for name in names)
-
-
-def test_a_cluster_of_one_works_and_more_is_refused_in_words() -> None:
-    with pytest.raises(BrokerError, match="one node"):
-        Cluster(nodes=3)
-    with Cluster(nodes=1) as cluster:
-        assert reachable(cluster.bootstrap)
 
 
 def test_the_plugin_loads_nothing_until_it_is_used() -> None:

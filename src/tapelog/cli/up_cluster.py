@@ -1,0 +1,96 @@
+"""`tape up --nodes N` and `tape format`: a cluster's directories made or continued, and its nodes run."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from tapelog.cli import cluster_files, node_files
+from tapelog.cli.cluster_files import PlanError, PlannedNode
+from tapelog.cli.starting import (
+    EXIT_USAGE,
+    UpError,
+    parse_address,
+    parse_settings,
+    refuse_live,
+    refuse_taken,
+    told,
+)
+
+
+def size(data: str, asked: int | None) -> int | None:
+    """How many nodes the cluster in `data` has or gets; None for one node alone, which needs no supervisor."""
+    there = cluster_files.present(data)
+    count = max(there, default=1) if asked is None else asked
+    if count == 1 and there in ([], [1]) and not (there and _has_voters(data)):
+        return None
+    return count
+
+
+def _has_voters(data: str) -> bool:
+    try:
+        return bool(node_files.load(cluster_files.directory_of(data, 1)).voters)
+    except ValueError:
+        return False  # told when it is used
+
+
+def prepared(data: str, host: str, port: int, nodes: int, settings: dict[str, str]) -> list[PlannedNode]:
+    """Directories and configurations written, nothing started. UpError if it cannot be; then nothing is left behind."""
+    try:
+        plan = cluster_files.planned(data, host, port, nodes, settings)
+    except PlanError as error:
+        raise UpError(str(error), error.hint, EXIT_USAGE) from None
+    except ValueError as error:
+        raise UpError(str(error), "--set takes Kafka's broker configs; `tape up --help`", EXIT_USAGE) from None
+    for node in plan:
+        refuse_live(node.directory)
+        controller = node.config.controller_listener
+        for listener in [*node.config.listeners, *([controller] if controller is not None else [])]:
+            refuse_taken(listener.host, listener.port)
+    before = cluster_files.present(data)
+    try:
+        cluster_files.write(plan)
+    except OSError as error:
+        raise UpError(f"cannot write to {data}: {error.strerror}", "give another place with --data") from None
+    added = [str(node.config.node_id) for node in plan if node.directory_id is not None]
+    if before and added:
+        sys.stderr.write(f"node {', '.join(added)} is new here: it has no data and takes none by itself\n")
+    return plan
+
+
+def run(plan: Sequence[PlannedNode], as_json: bool) -> int:
+    """Run the nodes until told to stop; prints one `ready` line. Returns the exit code."""
+    from tapelog.cli.supervisor import Supervisor
+
+    def ready(addresses: list[str]) -> None:
+        line = ",".join(address.split(",")[0] for address in addresses)
+        sys.stdout.write(f'{{"ready": "{line}"}}\n' if as_json else f"ready {line}\n")
+        sys.stdout.flush()
+
+    return Supervisor([(node.config.node_id, node.directory) for node in plan], ready).run()
+
+
+def run_format(listen: str, data: str, nodes: int, settings: Sequence[str], *, as_json: bool = False) -> int:
+    """`tape format`: make the directories of a cluster without starting it; prints where they are."""
+    try:
+        host, port = parse_address(listen)
+        plan = prepared(data, host, port, nodes, parse_settings(settings))
+    except UpError as error:
+        return told(error, as_json)
+    if as_json:
+        import json
+
+        listed = [
+            {
+                "node": node.config.node_id,
+                "directory": os.path.abspath(node.directory),
+                "listen": str(node.config.listeners[0]).partition("://")[2],
+            }
+            for node in plan
+        ]
+        sys.stdout.write(json.dumps(listed) + "\n")
+    else:
+        for node in plan:
+            sys.stdout.write(f"{node.directory}: `tape node {node.directory}` starts it\n")
+    return 0
