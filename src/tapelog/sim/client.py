@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from tapelog.server.connection import Connection
 from tapelog.sim.node import SimNode
@@ -12,6 +12,31 @@ from tapelog.wire.api_keys import request_header_version, response_header_versio
 from tapelog.wire.catalog import response_class
 from tapelog.wire.message import Message
 from tapelog.wire.primitives import Reader, Writer
+
+
+class Client(Protocol):
+    """What applications in the simulator talk through: to one node, or to a cluster."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether no more answers come."""
+        ...
+
+    def send(self, request: Message, version: int, done: Callable[[Any], None] | None) -> None:
+        """Send; done gets the response, if there is ever one."""
+        ...
+
+    def call(self, request: Message, version: int, wait_ms: int = 60_000) -> Any:
+        """Send and let virtual time pass until the answer is there."""
+        ...
+
+    def wall_ms(self) -> int:
+        """What the application's clock says."""
+        ...
+
+    def pass_time(self, by_ms: int) -> None:
+        """Let virtual time pass."""
+        ...
 
 
 class SimClient:
@@ -51,6 +76,19 @@ class SimClient:
                 return answers[0]
             self.node.pass_time(1)
         raise AssertionError(f"no answer to {type(request).__name__} v{version} within {wait_ms} ms of virtual time")
+
+    @property
+    def closed(self) -> bool:
+        """Whether the node hung up."""
+        return self.connection.closed
+
+    def wall_ms(self) -> int:
+        """Applications share the node's clock."""
+        return self.node.clock.wall_ms()
+
+    def pass_time(self, by_ms: int) -> None:
+        """Let virtual time pass."""
+        self.node.pass_time(by_ms)
 
     def feed(self, data: bytes) -> None:
         """Send bytes as they are."""

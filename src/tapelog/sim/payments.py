@@ -9,9 +9,9 @@ what a consumer has seen while it happened stays visible.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Protocol
 
-from tapelog.sim.client import SimClient
+from tapelog.sim.client import Client
 from tapelog.sim.entropy import SimEntropy
 from tapelog.sim.reading import SimConsumer, read
 from tapelog.sim.transactional import SimTransactional, Txn
@@ -33,21 +33,41 @@ SETTINGS: Final = {
 }
 
 
+class Watcher(Protocol):
+    """A read_committed consumer of all partitions that remembers what it saw."""
+
+    seen: list[list[tuple[int, bytes]]]
+
+    def push(self) -> None:
+        """Ask for more."""
+        ...
+
+    def disconnected(self) -> None:
+        """The node is gone."""
+        ...
+
+
 class Payments:
     """The applications, and the ledger of their transactions."""
 
-    def __init__(self, entropy: SimEntropy, connect: Callable[[], SimClient | None]) -> None:
+    def __init__(
+        self, entropy: SimEntropy, connect: Callable[[str], Client | None], consumer: Watcher | None = None
+    ) -> None:
+        """`connect` gives whoever is named a connection to the cluster, if there can be one now."""
         self.entropy = entropy
         self.connect = connect
         self.ledger: list[Txn] = []
         self.zombies: list[SimTransactional] = []
+        self._made = 0
         self.instances = [self._instance(number) for number in range(len(VERSIONS))]
-        self.consumer = SimConsumer(TOPIC, PARTITIONS, connect)
+        self.consumer: Watcher = consumer or SimConsumer(TOPIC, PARTITIONS, lambda: connect("consumer"))
         self._stalled: list[SimTransactional] = []
 
     def _instance(self, number: int) -> SimTransactional:
+        self._made += 1
+        name = f"payer-{number}.{self._made}"
         return SimTransactional(
-            f"payer-{number}", TOPIC, f"payers-{number}", VERSIONS[number], TIMEOUT_MS, self.connect
+            f"payer-{number}", TOPIC, f"payers-{number}", VERSIONS[number], TIMEOUT_MS, lambda: self.connect(name)
         )
 
     # -- what can happen
@@ -93,7 +113,7 @@ class Payments:
     def deliver_late(self) -> str:
         """A batch arrives for whose transaction nobody waits any more."""
         late = [(one, request) for one in (*self.instances, *self.zombies) for request in one.late]
-        client = self.connect()
+        client = self.connect("late")
         if not late or client is None:
             return "nothing is late"
         sender, request = late[self.entropy.below(len(late))]
@@ -127,7 +147,7 @@ class Payments:
 
     # -- what must be true
 
-    def check(self, client: SimClient, *, final: bool = False) -> None:
+    def check(self, client: Client, *, final: bool = False) -> None:
         """Compare what can be read with what was promised; final: everything must be decided."""
         shown: dict[bytes, int] = {}
         undecided: set[bytes] = set()
@@ -167,7 +187,7 @@ class Payments:
             lost = [value for value in values if value not in shown and value not in undecided]
             assert not lost, f"transaction {txn.number}: {len(lost)} of {len(values)} records are not visible"
 
-    def _check_offsets(self, client: SimClient, shown: dict[bytes, int]) -> None:
+    def _check_offsets(self, client: Client, shown: dict[bytes, int]) -> None:
         """The last visible transaction that had an offset is the one whose offset counts."""
         for number in range(len(VERSIONS)):
             name = f"payer-{number}"
@@ -179,7 +199,7 @@ class Payments:
             found = self._offset(client, f"payers-{number}")
             assert found == max(done, default=-1), f"{name}: offset {found}, its transactions say {done[-3:]}"
 
-    def _offset(self, client: SimClient, group: str) -> int:
+    def _offset(self, client: Client, group: str) -> int:
         topics = [OffsetFetchRequestTopics(name=TOPIC, partition_indexes=[0])]
         request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group, topics=topics)])
         request.require_stable = True
@@ -188,7 +208,7 @@ class Payments:
             part = answer.topics[0].partitions[0] if answer.topics else None
             if answer.error_code == 0 and part is not None and part.error_code == 0:
                 return int(part.committed_offset)
-            client.node.pass_time(5)
+            client.pass_time(5)
         raise AssertionError(f"the offset of {group} never becomes stable")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
-from tapelog.sim.client import SimClient
+from tapelog.sim.client import Client
 from tapelog.wire.errors import ErrorCode
 from tapelog.wire.messages.init_producer_id_request import InitProducerIdRequest
 from tapelog.wire.messages.init_producer_id_response import InitProducerIdResponse
@@ -21,6 +21,9 @@ IN_FLIGHT_MAX: Final = 5
 RETRIABLE: Final = (
     ErrorCode.KAFKA_STORAGE_ERROR,
     ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.NOT_ENOUGH_REPLICAS,
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+    ErrorCode.REQUEST_TIMED_OUT,
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
 )
@@ -54,7 +57,7 @@ class SimProducer:
         self.partition = partition
         self.ledger = ledger
         self.acks = acks
-        self.client: SimClient | None = None
+        self.client: Client | None = None
         self.producer_id = -1
         self.starting = False
         self._epoch_of_client = 0
@@ -63,7 +66,7 @@ class SimProducer:
         self._next_sequence = 0
         ledger.sent[number] = []
 
-    def connected(self, client: SimClient) -> None:
+    def connected(self, client: Client) -> None:
         """A new connection: everything not acknowledged goes again."""
         self.client = client
         self._epoch_of_client += 1
@@ -108,7 +111,7 @@ class SimProducer:
         if response.error_code == 0:
             self.producer_id = response.producer_id
 
-    def _send(self, client: SimClient, sequence: int, values: list[bytes]) -> None:
+    def _send(self, client: Client, sequence: int, values: list[bytes]) -> None:
         records = [Record(offset=i, timestamp=0, key=None, value=value, headers=[]) for i, value in enumerate(values)]
         batch = build_batch(records, producer_id=self.producer_id, producer_epoch=0, base_sequence=sequence)
         data = PartitionProduceData(index=self.partition, records=batch)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from tapelog.sim.client import SimClient
+from tapelog.sim.client import Client
 from tapelog.wire.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from tapelog.wire.messages.fetch_response import FetchResponse, PartitionData
 from tapelog.wire.record_batch import batches, iterate
@@ -24,7 +24,7 @@ class Reading:
         self.last_stable_offset = 0
 
 
-def read(client: SimClient, topic: str, index: int, *, committed: bool = False) -> Reading:
+def read(client: Client, topic: str, index: int, *, committed: bool = False) -> Reading:
     """Everything up to the high watermark; committed: up to the last stable offset, without what was aborted."""
     found = Reading()
     offset = 0
@@ -41,10 +41,10 @@ def read(client: SimClient, topic: str, index: int, *, committed: bool = False) 
             end = data.last_stable_offset if committed else data.high_watermark
             assert offset >= end, "a hole below what may be read"
             return found
-        offset = _take(raw, offset, data, found.records)
+        offset = take(raw, offset, data, found.records)
 
 
-def _take(raw: bytes, offset: int, data: PartitionData, found: list[tuple[int, bytes]]) -> int:
+def take(raw: bytes, offset: int, data: PartitionData, found: list[tuple[int, bytes]]) -> int:
     """The records of one fetch that an application would see; returns where the next one begins."""
     begun = sorted((one.first_offset, one.producer_id) for one in data.aborted_transactions or [])
     aborted: set[int] = set()
@@ -65,12 +65,12 @@ def _take(raw: bytes, offset: int, data: PartitionData, found: list[tuple[int, b
 class SimConsumer:
     """A read_committed consumer that follows a topic all its life, and remembers what it has seen."""
 
-    def __init__(self, topic: str, partitions: int, connect: Callable[[], SimClient | None]) -> None:
+    def __init__(self, topic: str, partitions: int, connect: Callable[[], Client | None]) -> None:
         self.topic = topic
         self.connect = connect
         self.seen: list[list[tuple[int, bytes]]] = [[] for _ in range(partitions)]
         self._positions = [0] * partitions
-        self._client: SimClient | None = None
+        self._client: Client | None = None
         self._busy = False
 
     def disconnected(self) -> None:
@@ -95,7 +95,7 @@ class SimConsumer:
         request.topics = [FetchTopic(topic=self.topic, partitions=parts)]
         client.send(request, 12, lambda response: self._answered(client, response))
 
-    def _answered(self, client: SimClient, response: FetchResponse) -> None:
+    def _answered(self, client: Client, response: FetchResponse) -> None:
         if client is not self._client:
             return
         self._busy = False
@@ -103,4 +103,4 @@ class SimConsumer:
             if data.error_code == 0 and data.records is not None:
                 raw = data.records.tobytes()  # type: ignore[union-attr]
                 index = data.partition_index
-                self._positions[index] = _take(raw, self._positions[index], data, self.seen[index])
+                self._positions[index] = take(raw, self._positions[index], data, self.seen[index])

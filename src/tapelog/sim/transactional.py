@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from tapelog.sim.client import SimClient
+from tapelog.sim.client import Client
 from tapelog.wire.errors import ErrorCode
 from tapelog.wire.messages.add_offsets_to_txn_request import AddOffsetsToTxnRequest
 from tapelog.wire.messages.add_offsets_to_txn_response import AddOffsetsToTxnResponse
@@ -42,6 +42,7 @@ AGAIN: Final = frozenset(
         ErrorCode.KAFKA_STORAGE_ERROR,
         ErrorCode.NOT_COORDINATOR,
         ErrorCode.NOT_ENOUGH_REPLICAS,
+        ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
         ErrorCode.NOT_LEADER_OR_FOLLOWER,
         ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
         ErrorCode.REQUEST_TIMED_OUT,
@@ -97,7 +98,7 @@ class SimTransactional:
     """One instance."""
 
     def __init__(
-        self, name: str, topic: str, group: str, version: int, timeout_ms: int, connect: Callable[[], SimClient | None]
+        self, name: str, topic: str, group: str, version: int, timeout_ms: int, connect: Callable[[], Client | None]
     ) -> None:
         self.name = name
         self.topic = topic
@@ -105,12 +106,12 @@ class SimTransactional:
         self.version = version
         self.timeout_ms = timeout_ms
         self.connect = connect
-        self.client: SimClient | None = None
+        self.client: Client | None = None
         self.current: Txn | None = None
         self.replaced = False
         self.dead = False
         self._producer = (-1, -1)
-        self._next: Callable[[SimClient], None] | None = self._initialise
+        self._next: Callable[[Client], None] | None = self._initialise
         """What to ask for next, until it is answered; None while batches are written or nothing is to be done."""
         self._busy = False
         self._turn = 0
@@ -140,7 +141,7 @@ class SimTransactional:
         """Send what may be sent."""
         if self.dead:
             return
-        if self.client is None or self.client.connection.closed:
+        if self.client is None or self.client.closed:
             self.client = self.connect()
             self._again()
         if self.client is None or self._busy:
@@ -182,7 +183,7 @@ class SimTransactional:
 
     # -- one request each
 
-    def _initialise(self, client: SimClient) -> None:
+    def _initialise(self, client: Client) -> None:
         turn = self._turn
 
         def done(response: InitProducerIdResponse) -> None:
@@ -194,7 +195,7 @@ class SimTransactional:
         request = InitProducerIdRequest(transactional_id=self.name, transaction_timeout_ms=self.timeout_ms)
         client.send(request, 5 if self.version == 2 else 3, done)
 
-    def _add_partitions(self, client: SimClient) -> None:
+    def _add_partitions(self, client: Client) -> None:
         turn, txn = self._turn, self.current
         assert txn is not None
 
@@ -213,7 +214,7 @@ class SimTransactional:
         )
         client.send(request, 3, done)
 
-    def _add_offsets(self, client: SimClient) -> None:
+    def _add_offsets(self, client: Client) -> None:
         turn = self._turn
 
         def done(response: AddOffsetsToTxnResponse) -> None:
@@ -226,7 +227,7 @@ class SimTransactional:
         )
         client.send(request, 3, done)
 
-    def _write(self, client: SimClient, txn: Txn) -> None:
+    def _write(self, client: Client, txn: Txn) -> None:
         """Up to five batches under way per partition; when all are acknowledged, the offset, then the end."""
         turn = self._turn  # changes when an answer says: again from the first
         for partition, lane in list(self._lanes.items()):
@@ -237,7 +238,7 @@ class SimTransactional:
         if turn == self._turn and not any(lane.waiting for lane in self._lanes.values()):
             self._next = self._commit_offset if txn.offset >= 0 else self._end
 
-    def _produce(self, client: SimClient, partition: int, lane: Lane, sequence: int, values: list[bytes]) -> None:
+    def _produce(self, client: Client, partition: int, lane: Lane, sequence: int, values: list[bytes]) -> None:
         turn = self._turn
 
         def done(response: ProduceResponse) -> None:
@@ -250,8 +251,8 @@ class SimTransactional:
 
         client.send(self._request(client, partition, sequence, values), self.produce_version, done)
 
-    def _request(self, client: SimClient, partition: int, sequence: int, values: list[bytes]) -> ProduceRequest:
-        at_ms = max(0, client.node.clock.wall_ms() - BEHIND_MS)
+    def _request(self, client: Client, partition: int, sequence: int, values: list[bytes]) -> ProduceRequest:
+        at_ms = max(0, client.wall_ms() - BEHIND_MS)
         records = [Record(0, at_ms, None, value) for value in values]
         producer_id, epoch = self._producer
         batch = build_batch(
@@ -267,7 +268,7 @@ class SimTransactional:
         """The version of Produce that goes with its transaction version."""
         return 12 if self.version == 2 else 11
 
-    def _commit_offset(self, client: SimClient) -> None:
+    def _commit_offset(self, client: Client) -> None:
         turn, txn = self._turn, self.current
         assert txn is not None
 
@@ -283,7 +284,7 @@ class SimTransactional:
         request.topics = [TxnOffsetCommitRequestTopic(name=self.topic, partitions=[part])]
         client.send(request, 5 if self.version == 2 else 3, done)
 
-    def _end(self, client: SimClient) -> None:
+    def _end(self, client: Client) -> None:
         turn, txn = self._turn, self.current
         assert txn is not None
         txn.asked = txn.asked or txn.commit

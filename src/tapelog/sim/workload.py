@@ -61,7 +61,7 @@ class Life:
             SimProducer(n, TOPIC, n % PARTITIONS, self.ledgers[n % PARTITIONS], -1 if n % 3 else 1)
             for n in range(PRODUCERS)
         ]
-        self.payments = Payments(self.entropy, lambda: SimClient(self.node) if self.node.up else None)
+        self.payments = Payments(self.entropy, lambda _: SimClient(self.node) if self.node.up else None)
         self.admin: SimClient | None = None
         self.committed = 0
         self.attempted = 0
