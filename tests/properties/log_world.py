@@ -15,11 +15,12 @@ from tapelog.log.config import LogConfig
 from tapelog.log.log import CLIENT, COORDINATOR
 from tapelog.log.manager import LogDirectory, NewLog
 from tapelog.log.producer_state import WINDOW
+from tapelog.log.trim import Cut
 from tapelog.sim.clock import SimClock
 from tapelog.sim.disk import SimDisk
 from tapelog.sim.entropy import SimEntropy
 from tapelog.wire.errors import ErrorCode, KafkaError
-from tapelog.wire.record_batch import Record, base_offset, batches, build_batch, iterate, last_offset
+from tapelog.wire.record_batch import Record, base_offset, batches, build_batch, iterate, last_offset, leader_epoch
 
 TOPIC, ROOT = "orders", "/data"
 SETTINGS = {"segment.bytes": "3000", "index.interval.bytes": "200", "retention.ms": "-1"}
@@ -76,6 +77,7 @@ class LogWorld:
             "pass": self.let_time_pass,
             "checkpoint": lambda _: self.checkpoint(),
             "truncate": self.truncate,
+            "start_anew": self.start_anew,
             "delete_records": self.delete_records,
             "clean_restart": lambda _: self.clean_restart(),
             "kill": lambda _: self.kill(),
@@ -215,7 +217,25 @@ class LogWorld:
         self.durable = min(self.durable, self.end())
         self.start = min(self.start, self.end())
         assert self.log.end_offset == self.end(), (self.log.end_offset, self.end())
-        self.epoch += 1
+        # what the next leader has may have been written in an epoch older than what was cut off
+        self.epoch = (leader_epoch(self.model[-1].data, 0) if self.model else 0) + number % 3
+        self.check_epochs()
+
+    def start_anew(self, number: int) -> None:
+        """As a follower does whose leader has nothing of what it has."""
+        self.write()
+        target = max(0, self.end() + number % 40 - 20)
+        done: list[DiskError | None] = []
+        self.directory.truncate_many([Cut(self.log, target, start_anew=True)], done.append)
+        while not done:
+            self.let_time_pass(1)
+        self.log.flush()
+        self.model.clear()
+        self._forget_lost()
+        self.durable = self.start = target
+        self.epoch += number % 3
+        assert (self.log.start_offset, self.log.end_offset) == (target, target)
+        self.check_epochs()
 
     def delete_records(self, number: int) -> None:
         """DeleteRecords up to something written, then the retention run."""
@@ -271,6 +291,7 @@ class LogWorld:
         self.check_all()
         self.check_producers()
         self.check_aborted()
+        self.check_epochs()
 
     def disk_full(self, number: int) -> None:
         """The disk has only so much room for a while."""
@@ -312,6 +333,23 @@ class LogWorld:
             offset = last_offset(found[-1], 0) + 1
         expected = [batch.data for batch in self.model if batch.last >= self.start]
         assert found == expected, f"{len(found)} batches found, {len(expected)} expected"
+
+    def check_epochs(self) -> None:
+        """Leader epochs are what the batches say, and nothing is said of batches that are gone."""
+        expected: list[tuple[int, int]] = []
+        for batch in self.model:
+            epoch = leader_epoch(batch.data, 0)
+            if not expected or epoch > expected[-1][0]:
+                expected.append((epoch, batch.base))
+        while len(expected) > 1 and expected[1][1] <= self.start:
+            expected.pop(0)
+        if expected:
+            expected[0] = (expected[0][0], max(expected[0][1], self.start))
+        found = self.log.leader_epoch_cache.entries()
+        if self.start == self.end():
+            assert not found or found == expected[-1:], (found, expected)
+        else:
+            assert found == expected, (found, expected)
 
     def check_producers(self) -> None:
         """The producers are remembered as the batches tell."""

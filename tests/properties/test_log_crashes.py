@@ -17,7 +17,7 @@ from tests.properties.log_world import LogWorld
 OFTEN = ["append"] * 8 + ["write"] * 4 + ["flush"] * 3 + ["pass"] * 4
 STEPS = [
     *OFTEN,
-    *("retry", "retry", "marker", "checkpoint", "checkpoint", "truncate", "delete_records"),
+    *("retry", "retry", "marker", "checkpoint", "checkpoint", "truncate", "truncate", "start_anew", "delete_records"),
     *("clean_restart", "kill", "kill", "power_cut", "power_cut", "full", "read", "read", "read", "seek", "seek"),
 ]
 

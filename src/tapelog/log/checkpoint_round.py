@@ -60,7 +60,7 @@ class CheckpointRound:
                 self.disk.write_file(f"{one.log.directory}/{names.LEADER_EPOCHS}{names.TEMPORARY}", one.epochs)
 
     def abandon(self) -> None:
-        """There was no room for it: what was captured is still to be recorded."""
+        """It comes to nothing: what was captured is still to be recorded."""
         for one in self.captured:
             one.log.leader_epoch_cache.dirty |= one.epochs is not None
 

@@ -51,6 +51,8 @@ class LogConfig:
         # flush.messages=1 asks for every batch to be on disk before it is acknowledged: what "fsync" means
         self.page_cache = given.get("tapelog.flush", "fsync") == "page-cache" and self.flush_messages > 1
         self.min_insync_replicas = number("min.insync.replicas", 1)
+        # acks=all answers when a majority of the replicas has it, instead of every in-sync one
+        self.acks_quorum = given.get("tapelog.acks", "all") == "quorum"
 
 
 def compression_level(codec_name: str, given: Mapping[str, str]) -> int | None:

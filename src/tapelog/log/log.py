@@ -351,7 +351,7 @@ class Log(StoredLog):
             self.note_unflushed(active)
         active.since_index, active.max_timestamp, active.max_timestamp_offset = before
         self.producers.undo()
-        self.leader_epoch_cache.truncate_from_end(self.written_end + 1)
+        self.leader_epoch_cache.truncate_from_end(self.written_end)
         self.end_offset = self.written_end
         self.unflushed = [segment for segment in self.unflushed if segment.base_offset <= active.base_offset]
         self._begin_queue()

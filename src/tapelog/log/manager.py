@@ -8,7 +8,7 @@ after a crash has to read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from tapelog.base.ports import Clock, Disk, DiskError, DiskFullError, Entropy
@@ -18,6 +18,7 @@ from tapelog.log.checkpoint_round import CheckpointRound
 from tapelog.log.checkpoints import CheckpointError, TopicPartition
 from tapelog.log.config import LogConfig
 from tapelog.log.log import Log
+from tapelog.log.trim import Cut
 
 # What recovery may have to read, over all logs, before a checkpoint should not wait for the next interval. It costs
 # about 2.5 µs a batch interpreted (0.4 compiled), and a gigabyte of large batches about half a second.
@@ -175,22 +176,48 @@ class LogDirectory:
         disk.start_job(remove, _ignore)
 
     def truncate(self, log: Log, offset: int, done: Callable[[], None]) -> None:
-        """Truncate a log safely: the recovery point on disk is lowered before anything is cut, and what was cut off
-        cannot come back after a power cut. Waits for a checkpoint under way, then blocks for a few syncs."""
+        """Truncate a log safely; what was cut off cannot come back after a power cut once done is called. Waits for a
+        checkpoint under way, then blocks for a few syncs."""
+
+        def cut(error: DiskError | None) -> None:
+            if error is not None:
+                raise error
+            log.flush()
+            done()
+
+        self.truncate_many([Cut(log, offset)], cut)
+
+    def truncate_many(self, cuts: Sequence[Cut], done: Callable[[DiskError | None], None]) -> None:
+        """Cut these logs, with at most two syncs for what the checkpoints say of them; waits for a checkpoint under
+        way. Recovery points and start offsets on disk are lowered before anything is cut, so that recovery never
+        believes them of what is written there later. When done is called the logs are shorter; that they stay so
+        after a power cut is sure once each was flushed. After an error some may have been cut."""
         if self._round is not None:
-            self._after_round.append(lambda: self.truncate(log, offset, done))
+            self._after_round.append(lambda: self.truncate_many(cuts, done))
             return
-        if offset < log.checkpointed_end:
-            log.checkpointed_end = offset
+        try:
+            self._cut([cut for cut in cuts if not cut.log.closed and cut.wanted()])
+        except DiskError as error:
+            done(error)
+            return
+        done(None)
+
+    def _cut(self, cuts: list[Cut]) -> None:
+        lower_point = lower_start = False
+        for cut in cuts:
+            log = cut.log
+            log.write()
+            end = cut.end()
+            if end < log.checkpointed_end:
+                log.checkpointed_end, lower_point = end, True
+            if end < log.start_offset:
+                log.start_offset, lower_start = max(end, log.segments.items[0].base_offset), True
+        if lower_point:
             self._write_offsets(names.RECOVERY_POINTS, self._current_recovery_points())
-        start_offset, recovery_point = log.start_offset, log.checkpointed_end
-        log.truncate_to(offset)
-        log.flush()
-        if log.checkpointed_end != recovery_point:  # offset was in the middle of a batch, which went as a whole
-            self._write_offsets(names.RECOVERY_POINTS, self._current_recovery_points())
-        if log.start_offset != start_offset:
+        if lower_start:
             self.write_start_offsets()
-        done()
+        for cut in cuts:
+            cut.carry_out()
 
     # --- checkpoints -------------------------------------------------------------------------------------------
 
@@ -229,6 +256,8 @@ class LogDirectory:
             self._round = None
             if failure is None:
                 self._complete(checkpoint)
+            else:
+                checkpoint.abandon()
             done(failure)
             waiting, self._after_round = self._after_round, []
             for action in waiting:
@@ -297,6 +326,8 @@ class LogDirectory:
         if self.closed:
             return
         self.closed = True
+        if self._round is not None:
+            self._round.abandon()
         for log in self.logs.values():
             log.write()
         self.write_checkpoints(high_watermarks)

@@ -83,7 +83,7 @@ def load(
             disk.remove(_snapshot(directory, offset))
     for segment in loaded.segments.items[:-1]:
         segment.release()
-    loaded.epochs.truncate_from_end(loaded.end_offset + 1)
+    loaded.epochs.truncate_from_end(loaded.end_offset + (loaded.start_offset == loaded.end_offset))
     loaded.epochs.truncate_from_start(loaded.start_offset)
     return loaded
 
@@ -169,6 +169,8 @@ def _recover(
             disk.sync_dir(directory)
         recovery_point = segment.base_offset
         scan.from_start()
+    # what is scanned tells its epochs itself, and the file may still speak of what was cut off since it was written
+    loaded.epochs.truncate_from_end(recovery_point if recovery_point > segments.items[0].base_offset else 0)
     for offset in snapshots:
         if offset > recovery_point:
             disk.remove(_snapshot(directory, offset))

@@ -10,7 +10,7 @@ from typing import Final
 
 from librt.strings import read_i32_be, read_i64_be
 
-from tapelog.base.ports import Disk, File
+from tapelog.base.ports import Disk, DiskError, File
 from tapelog.log import names
 from tapelog.log.index import OffsetIndex, TimeIndex
 from tapelog.log.txn_index import TransactionIndex
@@ -25,15 +25,26 @@ UNKNOWN: Final = -2  # a timestamp not read yet
 class FileRegion(Region):
     """Whole batches in a segment file: sent from there, or read. Holding it keeps the file open."""
 
-    def __init__(self, file: File, position: int, size: int, next_offset: int) -> None:
+    def __init__(self, file: File, position: int, size: int, next_offset: int, cuts: list[int]) -> None:
         super().__init__(size)
         self.file = file
         self.position = position
         self.next_offset = next_offset
         """Every record in it has a smaller offset."""
+        self._cuts = cuts
+        self._known_cuts = len(cuts)
+
+    def check(self) -> None:
+        """DiskError if the segment was truncated below its end since: other batches may lie there now, and must not be
+        sent under what was said of these."""
+        if len(self._cuts) != self._known_cuts:
+            for position in self._cuts[self._known_cuts :]:
+                if position < self.position + self.size:
+                    raise DiskError("the log was truncated before the region was sent")
 
     def read(self) -> bytes:
         """The batches' bytes."""
+        self.check()
         return self.file.read(self.position, self.size)
 
 
@@ -56,6 +67,8 @@ class Segment:
         self._first_timestamp = UNKNOWN
         self._file: File | None = None
         self._marks: dict[int, int] = {}
+        self.cuts: list[int] = []
+        """Where its file was cut, each time: what lay behind may be something else by now."""
 
     @staticmethod
     def create(disk: Disk, directory: str, base_offset: int) -> Segment:
@@ -163,6 +176,7 @@ class Segment:
         """Cut off the bytes from position on; the indexes do not know of them."""
         self.file().truncate(position)
         self.size = position
+        self.cuts.append(position)
         self._marks.clear()
         if position == 0:
             self._first_timestamp = UNKNOWN

@@ -143,7 +143,7 @@ class StoredLog:
             else:
                 end_offset = self.written_end if segment is self.active else items[number + 1].base_offset
         segment.mark(end_offset, end)
-        return FileRegion(segment.file(), position, end - position, end_offset)
+        return FileRegion(segment.file(), position, end - position, end_offset, segment.cuts)
 
     def last_stable_offset(self, high_watermark: int) -> int:
         """Below it every transaction is decided, and the decision committed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tapelog.log import names, recovery
@@ -11,6 +12,45 @@ from tapelog.wire.record_batch import base_offset
 
 if TYPE_CHECKING:
     from tapelog.log.log import Log
+
+
+class Cut:
+    """A truncation to carry out: everything from offset on, or (start_anew) everything, to begin at offset."""
+
+    def __init__(
+        self, log: Log, offset: int, *, start_anew: bool = False, wanted: Callable[[], bool] | None = None
+    ) -> None:
+        self.log = log
+        self.offset = offset
+        self.start_anew = start_anew
+        self._wanted = wanted
+
+    def wanted(self) -> bool:
+        """Asked right before: whether it is still to be done."""
+        return self._wanted is None or self._wanted()
+
+    def end(self) -> int:
+        """Where the log will end."""
+        return self.offset if self.start_anew else batch_start(self.log, self.offset)
+
+    def carry_out(self) -> None:
+        """Cut."""
+        if self.start_anew:
+            self.log.truncate_fully_and_start_at(self.offset)
+        else:
+            self.log.truncate_to(self.offset)
+
+
+def batch_start(log: Log, offset: int) -> int:
+    """Where the log ends once everything from offset on is cut off: at offset, or where the batch that holds it
+    begins. Nothing may be queued."""
+    if offset >= log.written_end or offset < log.segments.items[0].base_offset:
+        return offset
+    segment = log.segments.items[log.segments.floor(offset)]
+    position = segment.position_of(offset)
+    if position == segment.size:
+        return offset
+    return min(offset, base_offset(segment.file().read(position, 8), 0))
 
 
 def truncate_to(log: Log, offset: int) -> bool:
@@ -24,9 +64,7 @@ def truncate_to(log: Log, offset: int) -> bool:
     number = log.segments.floor(offset)
     segment = log.segments.items[number]
     position = segment.position_of(offset)
-    end = offset
-    if position < segment.size:
-        end = min(offset, base_offset(segment.file().read(position, 8), 0))
+    end = batch_start(log, offset)
     _remove(log, log.segments.items[number + 1 :])
     log.segments.remove_from(number + 1)
     segment.truncate(end, position)

@@ -175,6 +175,7 @@ class Transport(Pollable):
         return True
 
     def _send_file(self, connection: Connection, region: FileRegion) -> bool:
+        region.check()
         if self.warm is not region and not _in_page_cache(region):
             self._read_ahead(region)
             return False
