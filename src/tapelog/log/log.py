@@ -123,7 +123,7 @@ class Log(StoredLog):
         Raises KafkaError, and then nothing has changed.
         """
         if origin == REPLICATION:
-            return self._append_replicated(buf, start, end)
+            return self._append_replicated(buf, start, end, leader_epoch)
         config = self.config
         size = end - start
         if size < HEADER_SIZE or int(read_i32_be(buf, start + LENGTH_AT)) != size - LOG_OVERHEAD:
@@ -272,11 +272,12 @@ class Log(StoredLog):
                 stable = producers.last_stable_after(done)
                 self._group.aborted.append(AbortedTransaction(producer_id, done.first_offset, base, stable))
 
-    def _append_replicated(self, buf: bytes, start: int, end: int) -> Appended:
+    def _append_replicated(self, buf: bytes, start: int, end: int, leader_epoch: int) -> Appended:
         """Queue the leader's batches as they are, offsets and epochs included. A partial last one is left out."""
         now_ms = self.clock.wall_ms()
         first, last = self.end_offset, self.end_offset - 1
-        for at, size in validation.check_replicated(buf, start, end, self.end_offset):
+        oldest = self.leader_epoch_cache.latest
+        for at, size in validation.check_replicated(buf, start, end, self.end_offset, oldest, leader_epoch):
             base: int = read_i64_be(buf, at)
             delta: int = read_i32_be(buf, at + LAST_OFFSET_DELTA_AT)
             if at == start:
@@ -290,9 +291,9 @@ class Log(StoredLog):
                 last_sequence = last_of(first_sequence, delta) if first_sequence >= 0 else -1
                 attributes: int = read_i16_be(buf, at + ATTRIBUTES_AT)
                 self._note_producer(buf, at, at + size, base, producer_id, epoch, last_sequence, attributes)
-            leader_epoch: int = read_i32_be(buf, at + LEADER_EPOCH_AT)
-            if leader_epoch > self.leader_epoch_cache.latest:
-                self.leader_epoch_cache.assign(leader_epoch, base)
+            batch_epoch: int = read_i32_be(buf, at + LEADER_EPOCH_AT)
+            if batch_epoch > self.leader_epoch_cache.latest:
+                self.leader_epoch_cache.assign(batch_epoch, base)
             self._group.pieces.append(buf[at : at + size] if size < LARGE else memoryview(buf)[at : at + size])
             self.end_offset = last + 1
         return Appended(first, last, -1, self.start_offset, False)

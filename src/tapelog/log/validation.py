@@ -205,8 +205,11 @@ def check_marker(buf: bytes, start: int, end: int, producers: ProducerState) -> 
         producers.check_marker(rb.producer_id(buf, start), rb.producer_epoch(buf, start), marker[1])
 
 
-def check_replicated(buf: bytes, start: int, end: int, expected: int) -> list[tuple[int, int]]:
-    """Position and size of each whole batch from a leader; CRCs checked, offsets only grow from expected on."""
+def check_replicated(
+    buf: bytes, start: int, end: int, expected: int, oldest_epoch: int, newest_epoch: int
+) -> list[tuple[int, int]]:
+    """Position and size of each whole batch from a leader; CRCs checked, offsets only grow from expected on, and epochs
+    from the oldest on to the leader's own: what breaks that is not what the leader's log says."""
     plan: list[tuple[int, int]] = []
     at = start
     while end - at >= rb.HEADER_SIZE:
@@ -219,6 +222,13 @@ def check_replicated(buf: bytes, start: int, end: int, expected: int) -> list[tu
             raise KafkaError(
                 ErrorCode.OFFSET_OUT_OF_RANGE, f"Batch at {rb.base_offset(buf, at)} where {expected} was expected"
             )
+        epoch = rb.leader_epoch(buf, at)
+        if epoch < oldest_epoch or epoch > newest_epoch:
+            raise KafkaError(
+                ErrorCode.CORRUPT_MESSAGE,
+                f"Batch at {rb.base_offset(buf, at)} of epoch {epoch}, not within [{oldest_epoch}, {newest_epoch}]",
+            )
+        oldest_epoch = epoch
         plan.append((at, size))
         expected = rb.last_offset(buf, at) + 1
         at += size

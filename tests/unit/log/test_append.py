@@ -209,7 +209,7 @@ def test_replicated_batches_keep_offsets_and_epochs() -> None:
     region = leader.log.read(0, 1 << 20, 5, True)
     assert region is not None
     data = region.read()
-    appended = follower.append(data + data[:70], origin=REPLICATION)  # and part of another
+    appended = follower.append(data + data[:70], epoch=2, origin=REPLICATION)  # and part of another
     assert (appended.base_offset, appended.last_offset) == (0, 4)
     copied = follower.log.read(0, 1 << 20, 5, True)
     assert copied is not None
@@ -222,10 +222,21 @@ def test_replicated_batches_may_leave_gaps_but_not_go_back() -> None:
     bench = Bench()
     one = build_batch([Record(0, 1, b"k", b"v")], base_offset=10, leader_epoch=1)
     two = build_batch([Record(0, 1, b"k", b"w")], base_offset=20, leader_epoch=1)
-    bench.append(one + two, origin=REPLICATION)
+    bench.append(one + two, epoch=1, origin=REPLICATION)
     assert bench.offsets() == [10, 20]
     assert refused(bench, one, REPLICATION) == ErrorCode.OFFSET_OUT_OF_RANGE
     assert refused(bench, two[:-1] + b"?", REPLICATION) == ErrorCode.CORRUPT_MESSAGE
+
+
+def test_replicated_batches_are_of_no_epoch_that_the_leader_cannot_have_there() -> None:
+    bench = Bench()
+    batches = [build_batch([Record(0, 1, b"k", b"v")], base_offset=at, leader_epoch=at // 2) for at in range(6)]
+    bench.append(b"".join(batches[:4]), epoch=1, origin=REPLICATION)
+    for batch, epoch in ((batches[4], 1), (build_batch([Record(0, 1, b"k", b"v")], base_offset=4, leader_epoch=0), 2)):
+        with pytest.raises(KafkaError) as caught:
+            bench.append(batch, epoch=epoch, origin=REPLICATION)
+        assert caught.value.code == ErrorCode.CORRUPT_MESSAGE
+    assert bench.log.end_offset == 4
 
 
 def test_a_new_epoch_is_noted_where_it_begins() -> None:
