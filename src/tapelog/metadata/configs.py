@@ -10,7 +10,7 @@ from typing import Final
 
 from tapelog.base.config import BROKER_QUOTA_ROWS, BROKER_ROWS, TOPIC_ROWS, BrokerSettings
 from tapelog.base.config_values import LIST, split_list
-from tapelog.metadata import config_rules, topic_names
+from tapelog.metadata import config_rules, eligible, topic_names
 from tapelog.metadata.config_layers import Layers, topic_defaults
 from tapelog.metadata.image import (
     RESOURCE_BROKER,
@@ -22,7 +22,7 @@ from tapelog.metadata.image import (
     MetadataImage,
 )
 from tapelog.metadata.outcome import Outcome
-from tapelog.metadata.record_types import ConfigRecord
+from tapelog.metadata.record_types import ConfigRecord, MetadataRecord
 from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.messages.alter_configs_request import AlterConfigsRequest
 from tapelog.wire.messages.alter_configs_response import AlterConfigsResourceResponse as LegacyResourceResponse
@@ -95,7 +95,7 @@ def _alter(
     settings: BrokerSettings,
     keys: list[ConfigKey],
     wanted: Callable[[int], dict[str, str]],
-) -> tuple[list[ConfigRecord], list[tuple[int, str | None]]]:
+) -> tuple[list[MetadataRecord], list[tuple[int, str | None]]]:
     """Records for every resource that may have the overrides it wants, and what to answer for each."""
     records: list[ConfigRecord] = []
     errors: list[tuple[int, str | None]] = []
@@ -109,12 +109,13 @@ def _alter(
             check_resource(image, key)
             new = wanted(position)
             _check_configs(image, settings, key, new)
+            eligible.check_configs(image, key, new)
         except KafkaError as error:
             errors.append((error.code, error.message))
             continue
         errors.append((ErrorCode.NONE, None))
         records += _changes(key, image.configs.get(key, {}), new)
-    return records, errors
+    return [*records, *eligible.after_configs(image, records)], errors
 
 
 def _changes(key: ConfigKey, old: Mapping[str, str], new: Mapping[str, str]) -> list[ConfigRecord]:

@@ -199,21 +199,7 @@ class ImageDelta:
         old = partitions.get(record.partition_id)
         if old is None:
             raise MetadataReplayError(f"no partition {record.partition_id} in topic {record.topic_id.hex()}")
-        leads = record.leader != _NO_LEADER_CHANGE
-        state = record.leader_recovery_state
-        partitions[record.partition_id] = PartitionImage(
-            replicas=_changed(record.replicas, old.replicas),
-            isr=_changed(record.isr, old.isr),
-            leader=record.leader if leads else old.leader,
-            leader_epoch=old.leader_epoch + 1 if leads else old.leader_epoch,
-            partition_epoch=old.partition_epoch + 1,
-            directories=_directories(record, old),
-            removing_replicas=_changed(record.removing_replicas, old.removing_replicas),
-            adding_replicas=_changed(record.adding_replicas, old.adding_replicas),
-            leader_recovery_state=old.leader_recovery_state if state == -1 else state,
-            elr=_changed(record.eligible_leader_replicas, old.elr),
-            last_known_elr=_changed(record.last_known_elr, old.last_known_elr),
-        )
+        partitions[record.partition_id] = changed_partition(old, record)
 
     def _remove_topic(self, record: RemoveTopicRecord) -> None:
         id = record.topic_id
@@ -295,6 +281,7 @@ class ImageDelta:
             in_controlled_shutdown=record.in_controlled_shutdown,
             log_dirs=tuple(record.log_dirs),
             features=tuple((f.name, f.min_supported_version, f.max_supported_version) for f in record.features),
+            cordoned_log_dirs=tuple(record.cordoned_log_dirs or ()),
         )
 
     def _known_broker(self, id: int, epoch: int) -> BrokerImage:
@@ -305,7 +292,7 @@ class ImageDelta:
 
     def _fence(self, id: int, epoch: int, fenced: bool) -> None:
         old = self._known_broker(id, epoch)
-        self._broker_map(id)[id] = _with(old, fenced, old.in_controlled_shutdown, old.log_dirs)
+        self._broker_map(id)[id] = _with(old, fenced, old.in_controlled_shutdown, old.log_dirs, old.cordoned_log_dirs)
 
     def _broker_change(self, record: BrokerRegistrationChangeRecord) -> None:
         old = self._known_broker(record.broker_id, record.broker_epoch)
@@ -313,7 +300,9 @@ class ImageDelta:
         # 1 begins a controlled shutdown; nothing but a new registration ends one.
         leaving = old.in_controlled_shutdown or record.in_controlled_shutdown == 1
         log_dirs = tuple(record.log_dirs) if record.log_dirs else old.log_dirs
-        self._broker_map(old.id)[old.id] = _with(old, fenced, leaving, log_dirs)
+        given = record.cordoned_log_dirs
+        cordoned = old.cordoned_log_dirs if given is None else tuple(given)
+        self._broker_map(old.id)[old.id] = _with(old, fenced, leaving, log_dirs, cordoned)
 
     def _unregister_broker(self, record: UnregisterBrokerRecord) -> None:
         self._known_broker(record.broker_id, record.broker_epoch)
@@ -330,6 +319,25 @@ class ImageDelta:
         )
 
 
+def changed_partition(old: PartitionImage, record: PartitionChangeRecord) -> PartitionImage:
+    """A partition after that change: a leader that is named, even the same one, leads in a new epoch."""
+    leads = record.leader != _NO_LEADER_CHANGE
+    state = record.leader_recovery_state
+    return PartitionImage(
+        replicas=_changed(record.replicas, old.replicas),
+        isr=_changed(record.isr, old.isr),
+        leader=record.leader if leads else old.leader,
+        leader_epoch=old.leader_epoch + 1 if leads else old.leader_epoch,
+        partition_epoch=old.partition_epoch + 1,
+        directories=_directories(record, old),
+        removing_replicas=_changed(record.removing_replicas, old.removing_replicas),
+        adding_replicas=_changed(record.adding_replicas, old.adding_replicas),
+        leader_recovery_state=old.leader_recovery_state if state == -1 else state,
+        elr=_changed(record.eligible_leader_replicas, old.elr),
+        last_known_elr=_changed(record.last_known_elr, old.last_known_elr),
+    )
+
+
 def _changed(new: list[int] | None, old: tuple[int, ...]) -> tuple[int, ...]:
     return old if new is None else tuple(new)
 
@@ -344,9 +352,20 @@ def _directories(record: PartitionChangeRecord, old: PartitionImage) -> tuple[by
     return tuple(known.get(id, DIR_UNASSIGNED) for id in record.replicas)
 
 
-def _with(old: BrokerImage, fenced: bool, leaving: bool, log_dirs: tuple[bytes, ...]) -> BrokerImage:
+def _with(
+    old: BrokerImage, fenced: bool, leaving: bool, log_dirs: tuple[bytes, ...], cordoned: tuple[bytes, ...]
+) -> BrokerImage:
     return BrokerImage(
-        old.id, old.epoch, old.incarnation_id, old.endpoints, old.rack, fenced, leaving, log_dirs, old.features
+        old.id,
+        old.epoch,
+        old.incarnation_id,
+        old.endpoints,
+        old.rack,
+        fenced,
+        leaving,
+        log_dirs,
+        old.features,
+        cordoned,
     )
 
 

@@ -52,6 +52,7 @@ class BrokerImage:
     """A registered broker. `epoch` is the offset of its registration record."""
 
     __slots__ = (
+        "cordoned_log_dirs",
         "endpoints",
         "epoch",
         "features",
@@ -74,6 +75,7 @@ class BrokerImage:
         in_controlled_shutdown: bool = False,
         log_dirs: tuple[bytes, ...] = (),
         features: tuple[tuple[str, int, int], ...] = (),
+        cordoned_log_dirs: tuple[bytes, ...] = (),
     ) -> None:
         self.id = id
         self.epoch = epoch
@@ -84,6 +86,8 @@ class BrokerImage:
         self.in_controlled_shutdown = in_controlled_shutdown
         self.log_dirs = log_dirs
         self.features = features
+        self.cordoned_log_dirs = cordoned_log_dirs
+        """Directories that get no new replicas."""
 
     def endpoint(self, listener: str) -> Endpoint | None:
         """The address advertised for clients of that listener."""
@@ -329,7 +333,9 @@ def invariants(image: MetadataImage) -> None:
             assert partition.replicas, f"{name} has a partition without replicas"
             assert len(replicas) == len(partition.replicas)
             assert replicas.issuperset(partition.isr)
-            assert partition.leader == NO_LEADER or partition.leader in replicas
+            assert replicas.issuperset(partition.elr)
+            assert not set(partition.isr) & set(partition.elr), f"{name}: in sync and merely eligible at once"
+            assert partition.leader == NO_LEADER or partition.leader in partition.isr, f"{name}: {partition}"
             assert not partition.directories or len(partition.directories) == len(partition.replicas)
     for resource_type, resource in image.configs:
         assert image.configs[(resource_type, resource)], "an empty override map is removed"

@@ -150,6 +150,7 @@ def _node_records(image: MetadataImage) -> Iterator[MetadataRecord]:
             fenced=broker.fenced,
             in_controlled_shutdown=broker.in_controlled_shutdown,
             log_dirs=list(broker.log_dirs),
+            cordoned_log_dirs=list(broker.cordoned_log_dirs) or None,
         )
 
 

@@ -117,7 +117,7 @@ class Cluster:
         self.settings = BrokerSettings(settings)
         self.clock = FakeClock()
         self.entropy = SeededEntropy(seed)
-        self.controller = Controller(self.settings, self.entropy)
+        self.controller = Controller(self.settings, self.entropy, self.clock)
         self.port = port if port is not None else MemoryLog()
         self.snapshots = snapshots if snapshots is not None else MemorySnapshots()
         self.published: list[tuple[MetadataImage, ImageDelta]] = []

@@ -15,7 +15,7 @@ from tests.unit.metadata.test_topics import assigned, create
 
 
 def registration(id: int, incarnation: bytes, fenced: bool = True, cluster_id: str = CLUSTER_ID) -> BrokerRegistration:
-    return BrokerRegistration(id, cluster_id, incarnation, [Endpoint("PLAINTEXT", "h", 1)], [bytes(16)], "r1", fenced)
+    return BrokerRegistration(id, cluster_id, incarnation, [Endpoint("PLAINTEXT", "h", 1)], [b"d" * 16], "r1", fenced)
 
 
 def test_a_broker_gets_the_offset_of_its_registration_as_epoch() -> None:
@@ -24,7 +24,7 @@ def test_a_broker_gets_the_offset_of_its_registration_as_epoch() -> None:
     epoch = cluster.run(lambda image: cluster.controller.register_broker(image, registration(5, b"i" * 16)))
     assert epoch == offset == cluster.image.brokers[5].epoch
     broker = cluster.image.brokers[5]
-    assert (broker.rack, broker.fenced, broker.log_dirs) == ("r1", True, (bytes(16),))
+    assert (broker.rack, broker.fenced, broker.log_dirs) == ("r1", True, (b"d" * 16,))
     assert broker.endpoint("PLAINTEXT") == Endpoint("PLAINTEXT", "h", 1)
     assert broker.endpoint("OTHER") is None
     assert ("metadata.version", 30, 30) in broker.features
@@ -60,11 +60,11 @@ def test_fencing_hands_leadership_to_an_in_sync_replica_or_to_nobody() -> None:
     cluster.run(lambda image: cluster.controller.fence_broker(image, 1, epoch))
     both, alone = cluster.image.topics["both"].partitions[0], cluster.image.topics["alone"].partitions[0]
     assert (both.leader, both.isr, both.leader_epoch, both.partition_epoch) == (2, (2,), 1, 1)
-    assert (alone.leader, alone.isr, alone.leader_epoch) == (NO_LEADER, (1,), 1)
+    assert (alone.leader, alone.isr, alone.elr, alone.leader_epoch) == (NO_LEADER, (), (1,), 1)
     assert [broker.id for broker in cluster.image.alive_brokers()] == [2]
     cluster.run(lambda image: cluster.controller.unfence_broker(image, 1, epoch))
     alone = cluster.image.topics["alone"].partitions[0]
-    assert (alone.leader, alone.leader_epoch) == (1, 2)
+    assert (alone.leader, alone.isr, alone.elr, alone.leader_epoch) == (1, (1,), (), 2)
     assert cluster.image.topics["both"].partitions[0].leader == 2
 
 
@@ -137,7 +137,12 @@ def test_producer_id_blocks_never_overlap_even_after_a_restart() -> None:
 
 
 def test_a_new_cluster_has_the_features_this_version_supports() -> None:
-    assert Cluster().image.features == {"metadata.version": 30, "group.version": 1, "transaction.version": 2}
+    assert Cluster().image.features == {
+        "metadata.version": 30,
+        "eligible.leader.replicas.version": 1,
+        "group.version": 1,
+        "transaction.version": 2,
+    }
 
 
 def update(

@@ -103,9 +103,11 @@ def test_reassignment_fields_and_eligible_leaders_are_kept() -> None:
     )
     one = base.topics["a"].partitions[0]
     assert (one.adding_replicas, one.removing_replicas, one.elr, one.last_known_elr) == ((3,), (1,), (3,), (2,))
-    done = PartitionChangeRecord(partition_id=0, topic_id=A, replicas=[1, 2], adding_replicas=[], removing_replicas=[])
+    done = PartitionChangeRecord(
+        partition_id=0, topic_id=A, replicas=[3, 2, 1], adding_replicas=[], removing_replicas=[]
+    )
     two = after(done, base=base).topics["a"].partitions[0]
-    assert (two.replicas, two.adding_replicas, two.removing_replicas, two.elr) == ((1, 2), (), (), (3,))
+    assert (two.replicas, two.adding_replicas, two.removing_replicas, two.elr) == ((3, 2, 1), (), (), (3,))
     cleared = after(ClearElrRecord(topic_name=""), base=base).topics["a"].partitions[0]
     assert (cleared.elr, cleared.last_known_elr, cleared.adding_replicas) == ((), (), (3,))
 

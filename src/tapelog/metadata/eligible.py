@@ -1,0 +1,65 @@
+"""Eligible leader replicas when the rules change: an ELR is only worth what min.insync.replicas was when it grew.
+
+While fewer replicas than that are in sync, the high watermark stands still, and whoever left the ISR has every
+committed record. With another minimum it may move, so what was eligible no longer is; only where nobody is in sync
+nothing can have moved. Called by controller.py (configs) and features.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tapelog.metadata.electorate import MIN_ISR, elr_enabled
+from tapelog.metadata.image import RESOURCE_BROKER, RESOURCE_TOPIC, ConfigKey, MetadataImage
+from tapelog.metadata.partition_changes import all_partitions
+from tapelog.metadata.record_types import ConfigRecord, PartitionChangeRecord
+from tapelog.wire.errors import ErrorCode, KafkaError
+
+
+def after_configs(image: MetadataImage, records: Sequence[ConfigRecord]) -> list[PartitionChangeRecord]:
+    """What must be said of partitions together with these configs."""
+    changed = [record for record in records if record.name == MIN_ISR]
+    if not changed or not elr_enabled(image):
+        return []
+    everywhere = any(record.resource_type == RESOURCE_BROKER for record in changed)
+    topics = {record.resource_name: None for record in changed if record.resource_type == RESOURCE_TOPIC}
+    return [
+        PartitionChangeRecord(topic_id=topic.id, partition_id=index, eligible_leader_replicas=[])
+        for topic, index, partition in all_partitions(image)
+        if partition.elr and partition.isr and (everywhere or topic.name in topics)
+    ]
+
+
+def check_configs(image: MetadataImage, key: ConfigKey, new: dict[str, str]) -> None:
+    """Raise INVALID_CONFIG for overrides that would let brokers disagree about min.insync.replicas."""
+    if key[0] != RESOURCE_BROKER or not elr_enabled(image):
+        return
+    if key[1] == "" and MIN_ISR in image.config(*key) and MIN_ISR not in new:
+        raise KafkaError(
+            ErrorCode.INVALID_CONFIG,
+            f"With eligible leader replicas the cluster's {MIN_ISR} can be changed, not removed",
+        )
+    if key[1] != "" and MIN_ISR in new:
+        raise KafkaError(
+            ErrorCode.INVALID_CONFIG, f"With eligible leader replicas {MIN_ISR} cannot be set for one broker"
+        )
+
+
+def forget(image: MetadataImage) -> list[PartitionChangeRecord]:
+    """The cluster stops to keep eligible leader replicas.
+
+    A partition nobody is in sync with takes its eligible ones into the ISR, where the older rules look for them.
+    """
+    records = []
+    for topic, index, partition in all_partitions(image):
+        if not partition.elr and not partition.last_known_elr:
+            continue
+        record = PartitionChangeRecord(topic_id=topic.id, partition_id=index)
+        if partition.elr:
+            record.eligible_leader_replicas = []
+        if partition.last_known_elr:
+            record.last_known_elr = []
+        if partition.elr and not partition.isr:
+            record.isr = list(partition.elr)
+        records.append(record)
+    return records

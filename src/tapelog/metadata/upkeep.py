@@ -1,0 +1,116 @@
+"""What the active controller does by the clock, not on request.
+
+- Brokers that were not heard of for a session are fenced, all that are due at once.
+- Every leader.imbalance.check.interval.seconds, preferred leaders get their partitions back.
+- Every unclean.leader.election.interval.ms, leaderless partitions of topics that allow it get an unclean leader.
+- With eligible leader replicas, min.insync.replicas of the cluster is written down: it must be the same everywhere.
+
+`tick` decides on an image and gives records like every other operation of the controller; `due_ms` says when to call
+it next. Both are for the active controller alone.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tapelog.base.config import BrokerSettings
+from tapelog.metadata import elect_leaders, heartbeat
+from tapelog.metadata.config_layers import Layers
+from tapelog.metadata.electorate import MIN_ISR, elr_enabled
+from tapelog.metadata.image import NO_LEADER, RESOURCE_BROKER, MetadataImage
+from tapelog.metadata.outcome import Outcome
+from tapelog.metadata.partition_changes import all_partitions
+from tapelog.metadata.record_types import ConfigRecord, MetadataRecord
+from tapelog.metadata.sessions import BrokerSessions
+
+ELECTIONS_PER_TICK_MAX: Final = 1000
+SOON_MS: Final = 100
+"""Between two ticks of which the first left something to do."""
+
+
+class Upkeep:
+    """The controller's chores and when they are due."""
+
+    def __init__(self, settings: BrokerSettings, sessions: BrokerSessions) -> None:
+        self.settings = settings
+        self.sessions = sessions
+        self._balance_ms = 0
+        self._unclean_ms = 0
+
+    def begin(self, image: MetadataImage) -> None:
+        """A new active controller: intervals start now."""
+        now_ms = self.sessions.now_ms()
+        self._balance_ms = now_ms + self._balance_interval_ms()
+        self._unclean_ms = now_ms
+
+    def due_ms(self, image: MetadataImage) -> int:
+        """When the next tick has something to do, in monotonic milliseconds."""
+        if self._min_isr_unwritten(image):
+            return self.sessions.now_ms()
+        return min(self.sessions.next_end_ms(image), self._balance_ms, self._unclean_ms)
+
+    def unclean_soon(self) -> None:
+        """Somebody allowed unclean elections: do not wait for the interval."""
+        self._unclean_ms = self.sessions.now_ms()
+
+    def tick(self, image: MetadataImage) -> Outcome[None]:
+        """Records for whatever is due; fencing first, since it decides who may lead."""
+        if self._min_isr_unwritten(image):
+            return Outcome([_min_isr_record(image, self.settings)], None)
+        silent = self.sessions.silent(image)
+        if silent:
+            return Outcome(heartbeat.fence(image, self.settings, silent), None)
+        records: list[MetadataRecord] = []
+        now_ms = self.sessions.now_ms()
+        if now_ms >= self._unclean_ms:
+            records += elect_leaders.unclean_leaders(image, self.settings, ELECTIONS_PER_TICK_MAX)
+            more = len(records) >= ELECTIONS_PER_TICK_MAX
+            interval_ms = self.settings.whole("unclean.leader.election.interval.ms")
+            self._unclean_ms = now_ms + (SOON_MS if more else interval_ms)
+        elif now_ms >= self._balance_ms:
+            if self.settings.flag("auto.leader.rebalance.enable"):
+                records += elect_leaders.preferred_leaders(image, self.settings, ELECTIONS_PER_TICK_MAX)
+            more = len(records) >= ELECTIONS_PER_TICK_MAX
+            self._balance_ms = now_ms + (SOON_MS if more else self._balance_interval_ms())
+        return Outcome(records, None)
+
+    def _balance_interval_ms(self) -> int:
+        return 1000 * self.settings.whole("leader.imbalance.check.interval.seconds")
+
+    def _min_isr_unwritten(self, image: MetadataImage) -> bool:
+        return elr_enabled(image) and MIN_ISR not in image.config(RESOURCE_BROKER, "")
+
+
+def _min_isr_record(image: MetadataImage, settings: BrokerSettings) -> ConfigRecord:
+    value = Layers(image, settings, None).text(MIN_ISR)
+    return ConfigRecord(resource_type=RESOURCE_BROKER, resource_name="", name=MIN_ISR, value=value)
+
+
+class Health:
+    """How the partitions are, in numbers, for metrics and for whoever asks."""
+
+    __slots__ = ("leaderless", "not_preferred", "partitions", "reassigning", "under_min_isr", "under_replicated")
+
+    def __init__(self) -> None:
+        self.partitions = 0
+        self.leaderless = 0
+        self.not_preferred = 0
+        self.reassigning = 0
+        self.under_replicated = 0
+        self.under_min_isr = 0
+
+
+def health(image: MetadataImage, settings: BrokerSettings) -> Health:
+    """Count what is not as it should be."""
+    from tapelog.metadata.electorate import Electorate
+
+    electorate, found = Electorate(image, settings), Health()
+    for topic, _, partition in all_partitions(image):
+        found.partitions += 1
+        found.leaderless += partition.leader == NO_LEADER
+        found.not_preferred += partition.leader not in (NO_LEADER, partition.replicas[0])
+        found.reassigning += bool(partition.adding_replicas or partition.removing_replicas)
+        wanted = len(partition.replicas) - len(partition.adding_replicas)
+        found.under_replicated += len(partition.isr) < wanted
+        found.under_min_isr += len(partition.isr) < electorate.min_isr(topic.name, len(partition.replicas))
+    return found
