@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from tapelog.base.config import BrokerSettings
 from tapelog.base.node_config import NodeConfig
-from tapelog.base.ports import Clock, Disk, DiskError, DiskFullError, Entropy
+from tapelog.base.ports import Clock, Disk, DiskError, DiskFullError, Entropy, Net
 from tapelog.base.timers import Timers
 from tapelog.log.manager import LogDirectory
 from tapelog.metadata.controller import Controller
@@ -21,6 +21,7 @@ from tapelog.metadata.delta import ImageDelta
 from tapelog.metadata.image import Endpoint, MetadataImage
 from tapelog.metadata.outcome import Outcome
 from tapelog.node.coordinators import Coordinators
+from tapelog.node.forwarding import Remote
 from tapelog.node.housekeeping import Housekeeping
 from tapelog.node.markers import LocalMarkers
 from tapelog.node.metadata import NodeMetadata
@@ -31,10 +32,13 @@ from tapelog.server.connection import Connection
 from tapelog.server.dispatch import Dispatcher
 from tapelog.server.fetch_sessions import FetchSessions
 from tapelog.server.node_api import NodeApi
+from tapelog.server.routes import ON_CONTROLLER
 from tapelog.wire.errors import ErrorCode, KafkaError
+from tapelog.wire.message import Message
 from tapelog.wire.messages.create_topics_response import CreateTopicsResponse
 
 if TYPE_CHECKING:
+    from tapelog.client.peers import Peers
     from tapelog.coordinators.groups import GroupCoordinator
     from tapelog.coordinators.transactions.coordinator import TransactionCoordinator
 
@@ -48,12 +52,23 @@ SETTLE_ROUNDS_MAX: Final = 1000
 class NodeCore(NodeApi):
     """One broker (and, with a quorum of one, its controller)."""
 
-    def __init__(self, config: NodeConfig, clock: Clock, entropy: Entropy, disk: Disk, timers: Timers) -> None:
+    def __init__(
+        self,
+        config: NodeConfig,
+        clock: Clock,
+        entropy: Entropy,
+        disk: Disk,
+        timers: Timers,
+        net: Net | None = None,
+    ) -> None:
         super().__init__(clock, timers)
         self.config = config
         self.entropy = entropy
         self.disk = disk
         self.node_id = config.node_id
+        self.peers = _peers(net, timers, config.node_id)
+        """Connections to other nodes; None for a node alone."""
+        self.remote = Remote(self)
         self.dispatcher = Dispatcher(self)
         self.rounds = FlushRounds(self.hub, disk, self.storage_broke)
         self.failure: DiskError | None = None
@@ -102,7 +117,10 @@ class NodeCore(NodeApi):
         """A client connected."""
         self._connections += 1
         limit = self.setting_int("socket.request.max.bytes")
-        return Connection(self.dispatcher, self._connections, peer_host, listener, limit)
+        connection = Connection(self.dispatcher, self._connections, peer_host, listener, limit)
+        if self.config.controller_listener is not None and listener == self.config.controller_listener.name:
+            connection.side = ON_CONTROLLER
+        return connection
 
     def settle(self) -> None:
         """End of a wake-up: write what was appended, move what became visible, start a flush round."""
@@ -209,6 +227,22 @@ class NodeCore(NodeApi):
     ) -> None:
         self.metadata.propose(operation, done)
 
+    def to_controller(
+        self, request: Message, version: int, timeout_ms: int, done: Callable[[Message | KafkaError], None]
+    ) -> None:
+        self.remote.to_controller(request, version, timeout_ms, done)
+
+    def to_broker(
+        self,
+        node_id: int,
+        lane: str,
+        request: Message,
+        version: int,
+        timeout_ms: int,
+        done: Callable[[Message | None], None],
+    ) -> None:
+        self.remote.to_broker(node_id, lane, request, version, timeout_ms, done)
+
     def ensure_internal_topic(self, name: str, done: Callable[[KafkaError | None], None]) -> None:
         if name in self.topics:
             done(None)
@@ -279,6 +313,14 @@ class NodeCore(NodeApi):
             self.metadata.committed()
         else:
             self.coordinators.committed(partition)
+
+
+def _peers(net: Net | None, timers: Timers, node_id: int) -> Peers | None:
+    if net is None:
+        return None
+    from tapelog.client.peers import Peers
+
+    return Peers(net, timers, timers.clock, f"node-{node_id}")
 
 
 def _ignore(_: object) -> None:

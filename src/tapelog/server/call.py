@@ -50,6 +50,13 @@ class Call:
         self.done = True
         self.connection.answered()
 
+    def reply_bytes(self, data: bytes) -> None:
+        """Answer with a response that is encoded already, header included, as another node gave it."""
+        if not self.done:
+            self.chunks = [len(data).to_bytes(4, "big") + data]
+            self.done = True
+            self.connection.answered()
+
     def outcome(self, response: Message | KafkaError) -> None:
         """Answer with a message, or refuse with an error that the API's response may be able to carry."""
         if isinstance(response, KafkaError):
@@ -67,3 +74,41 @@ class Call:
         """Close the connection, as Kafka does for what it cannot answer."""
         self.done = True
         self.connection.close(reason)
+
+
+class LocalCall(Call):
+    """A request of this node to itself, or one that came in an envelope: the answer goes to `receive`, once.
+
+    None when it is refused in a way that would cost a client its connection.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        api_key: int,
+        version: int,
+        client_id: str,
+        receive: Callable[[Message | None], None],
+    ) -> None:
+        super().__init__(connection, api_key, version, 0, client_id)
+        self.receive = receive
+
+    def reply(self, response: Message) -> None:
+        """Hand the answer over."""
+        if not self.done:
+            self.done = True
+            self.receive(response)
+
+    def reply_bytes(self, data: bytes) -> None:
+        """Only a client's call is forwarded, never one of our own."""
+        raise AssertionError("forwarded twice")
+
+    def reply_nothing(self) -> None:
+        """There is no answer."""
+        self.refuse("")
+
+    def refuse(self, reason: str) -> None:
+        """There is no answer."""
+        if not self.done:
+            self.done = True
+            self.receive(None)

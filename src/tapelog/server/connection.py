@@ -34,6 +34,8 @@ class Connection:
         self.number = number
         self.peer_host = peer_host
         self.listener = listener
+        self.side = 1
+        """What is served here: `routes.ON_BROKER`, or ON_CONTROLLER."""
         self.principal = "User:ANONYMOUS"
         self.client_software_name = ""
         self.client_software_version = ""

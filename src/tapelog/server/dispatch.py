@@ -14,8 +14,9 @@ from mypy_extensions import mypyc_attr
 
 from tapelog.server.call import Call
 from tapelog.server.connection import Connection
-from tapelog.server.routes import ROUTES, Route, unsupported_version_response
+from tapelog.server.routes import FORWARDED, ON_BROKER, ROUTES, Route, unsupported_version_response
 from tapelog.wire.errors import ErrorCode, KafkaError
+from tapelog.wire.message import Message
 from tapelog.wire.primitives import Reader, WireError
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class Dispatcher:
         version: int = read_i16_be(buf, start + 2)
         correlation_id: int = read_i32_be(buf, start + 4)
         route = self._routes[api_key] if 0 <= api_key < len(self._routes) else None
-        if route is None:
+        if route is None or not route.on & connection.side:
             connection.close(f"unknown API key {api_key}")
             return
         if version < route.min_version or version > route.max_version:
@@ -66,10 +67,25 @@ class Dispatcher:
         call = Call(connection, api_key, version, correlation_id, client_id)
         call.flexible_header = version >= route.flexible_from and api_key != API_VERSIONS
         connection.calls.append(call)
+        if route.on == FORWARDED and connection.side == ON_BROKER and not self.node.controls:
+            self._forward(call, buf[start:end])
+        else:
+            self.start(route, call, request)
+
+    def start(self, route: Route, call: Call, request: Message) -> None:
+        """Let the handler answer; whatever it raises becomes an answer too."""
         try:
             route.handle(self.node, call, request)
         except KafkaError as error:
             self.reply_error(call, error)
+        except Exception:
+            self.failed(call)
+
+    def _forward(self, call: Call, data: bytes) -> None:
+        from tapelog.server.forward import forward
+
+        try:
+            forward(self.node, call, data)
         except Exception:
             self.failed(call)
 

@@ -48,6 +48,8 @@ class NodeApi:
         self.topics: dict[str, TopicState] = {}
         self.topics_by_id: dict[bytes, TopicState] = {}
         self.node_id = 1
+        self.controls = True
+        """Whether the active controller is this node; else requests that change metadata are carried to it."""
 
     @property
     def image(self) -> MetadataImage:

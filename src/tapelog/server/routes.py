@@ -1,4 +1,4 @@
-"""The routes table: one row per API that this broker serves. ApiVersions is computed from it.
+"""The routes table: one row per API that this node serves, and on which listeners. ApiVersions is computed from it.
 
 Handlers and message classes are imported when an API is first used, so that a broker starts quickly.
 """
@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 
 Handler = Callable[["NodeApi", "Call", Any], None]
 
+ON_BROKER: Final = 1
+ON_CONTROLLER: Final = 2
+ON_BOTH: Final = 3
+FORWARDED: Final = 7
+"""Served on both listeners, by the active controller only: other brokers carry it there in an Envelope."""
+
 
 class Route:
     """One API: its versions, how to decode it and who answers it."""
@@ -30,6 +36,7 @@ class Route:
         flexible_from: int,
         handler: str,
         advertised_from: int = -1,
+        on: int = ON_BROKER,
     ) -> None:
         self.api_key = api_key
         self.name = name
@@ -37,6 +44,7 @@ class Route:
         self.flexible_from = flexible_from
         self.advertised_from = advertised_from if advertised_from >= 0 else self.min_version
         self.handler = handler
+        self.on = on
         self._decode: Callable[[Reader, int], Message] = self._load_decoder
         self._handle: Handler = self._load_handler
 
@@ -86,7 +94,7 @@ def _message_class(name: str, kind: str) -> Any:
 _NEVER: Final = 32767
 _TABLE: Final = (
     Route(0, "Produce", (3, 13), 9, "produce", advertised_from=0),
-    Route(1, "Fetch", (4, 18), 12, "fetch"),
+    Route(1, "Fetch", (4, 18), 12, "fetch", on=ON_BOTH),
     Route(2, "ListOffsets", (1, 11), 6, "list_offsets"),
     Route(3, "Metadata", (0, 13), 9, "metadata"),
     Route(8, "OffsetCommit", (2, 10), 8, "groups:offset_commit"),
@@ -98,9 +106,9 @@ _TABLE: Final = (
     Route(14, "SyncGroup", (0, 5), 4, "groups:sync_group"),
     Route(15, "DescribeGroups", (0, 6), 5, "groups:describe_groups"),
     Route(16, "ListGroups", (0, 5), 3, "groups:list_groups"),
-    Route(18, "ApiVersions", (0, 4), 3, "api_versions"),
-    Route(19, "CreateTopics", (2, 7), 5, "topics:create_topics"),
-    Route(20, "DeleteTopics", (1, 6), 4, "topics:delete_topics"),
+    Route(18, "ApiVersions", (0, 4), 3, "api_versions", on=ON_BOTH),
+    Route(19, "CreateTopics", (2, 7), 5, "topics:create_topics", on=FORWARDED),
+    Route(20, "DeleteTopics", (1, 6), 4, "topics:delete_topics", on=FORWARDED),
     Route(21, "DeleteRecords", (0, 2), 2, "delete_records"),
     Route(22, "InitProducerId", (0, 6), 2, "init_producer_id"),
     Route(23, "OffsetForLeaderEpoch", (2, 4), 4, "offset_for_leader_epoch"),
@@ -109,23 +117,41 @@ _TABLE: Final = (
     Route(26, "EndTxn", (0, 5), 3, "transactions:end_txn"),
     Route(27, "WriteTxnMarkers", (1, 2), 1, "write_txn_markers"),
     Route(28, "TxnOffsetCommit", (0, 5), 3, "groups:txn_offset_commit"),
-    Route(29, "DescribeAcls", (1, 3), 2, "described:describe_acls"),
-    Route(32, "DescribeConfigs", (1, 4), 4, "configs:describe_configs"),
-    Route(33, "AlterConfigs", (0, 2), 2, "configs:alter_configs"),
+    Route(29, "DescribeAcls", (1, 3), 2, "described:describe_acls", on=ON_BOTH),
+    Route(32, "DescribeConfigs", (1, 4), 4, "configs:describe_configs", on=ON_BOTH),
+    Route(33, "AlterConfigs", (0, 2), 2, "configs:alter_configs", on=FORWARDED),
     Route(35, "DescribeLogDirs", (1, 5), 2, "describe_log_dirs"),
-    Route(37, "CreatePartitions", (0, 3), 2, "topics:create_partitions"),
+    Route(37, "CreatePartitions", (0, 3), 2, "topics:create_partitions", on=FORWARDED),
     Route(42, "DeleteGroups", (0, 2), 2, "groups:delete_groups"),
-    Route(44, "IncrementalAlterConfigs", (0, 1), 1, "configs:incremental_alter_configs"),
-    Route(46, "ListPartitionReassignments", (0, 0), 0, "described:list_partition_reassignments"),
+    Route(43, "ElectLeaders", (0, 2), 2, "controller_partitions:elect_leaders", on=FORWARDED),
+    Route(44, "IncrementalAlterConfigs", (0, 1), 1, "configs:incremental_alter_configs", on=FORWARDED),
+    Route(
+        45,
+        "AlterPartitionReassignments",
+        (0, 1),
+        0,
+        "controller_partitions:alter_partition_reassignments",
+        on=FORWARDED,
+    ),
+    Route(46, "ListPartitionReassignments", (0, 0), 0, "described:list_partition_reassignments", on=FORWARDED),
     Route(47, "OffsetDelete", (0, 0), _NEVER, "groups:offset_delete"),
     Route(48, "DescribeClientQuotas", (0, 1), 1, "described:describe_client_quotas"),
-    Route(55, "DescribeQuorum", (0, 2), 0, "described:describe_quorum"),
-    Route(60, "DescribeCluster", (0, 2), 0, "described:describe_cluster"),
+    Route(55, "DescribeQuorum", (0, 2), 0, "described:describe_quorum", on=FORWARDED),
+    Route(56, "AlterPartition", (2, 3), 2, "controller_partitions:alter_partition", on=ON_CONTROLLER),
+    Route(57, "UpdateFeatures", (0, 2), 0, "controller_partitions:update_features", on=FORWARDED),
+    Route(58, "Envelope", (0, 0), 0, "envelope", on=ON_CONTROLLER),
+    Route(60, "DescribeCluster", (0, 2), 0, "described:describe_cluster", on=ON_BOTH),
     Route(61, "DescribeProducers", (0, 0), 0, "describe_producers"),
+    Route(62, "BrokerRegistration", (0, 4), 0, "controller_brokers:broker_registration", on=ON_CONTROLLER),
+    Route(63, "BrokerHeartbeat", (0, 2), 0, "controller_brokers:broker_heartbeat", on=ON_CONTROLLER),
+    Route(64, "UnregisterBroker", (0, 0), 0, "controller_brokers:unregister_broker", on=FORWARDED),
     Route(65, "DescribeTransactions", (0, 0), 0, "transactions:describe_transactions"),
     Route(66, "ListTransactions", (0, 2), 0, "transactions:list_transactions"),
+    Route(67, "AllocateProducerIds", (0, 0), 0, "controller_brokers:allocate_producer_ids", on=ON_CONTROLLER),
     Route(68, "ConsumerGroupHeartbeat", (0, 1), 0, "groups:consumer_group_heartbeat"),
     Route(69, "ConsumerGroupDescribe", (0, 1), 0, "groups:consumer_group_describe"),
+    Route(70, "ControllerRegistration", (0, 0), 0, "controller_brokers:controller_registration", on=ON_CONTROLLER),
+    Route(73, "AssignReplicasToDirs", (0, 0), 0, "controller_partitions:assign_replicas_to_dirs", on=ON_CONTROLLER),
     Route(74, "ListConfigResources", (0, 1), 0, "configs:list_config_resources"),
     Route(75, "DescribeTopicPartitions", (0, 0), 0, "described:describe_topic_partitions"),
 )
@@ -141,9 +167,9 @@ def _index() -> list[Route | None]:
 ROUTES: Final = _index()
 
 
-def served() -> list[Route]:
-    """Every route, by API key."""
-    return [route for route in ROUTES if route is not None]
+def served(side: int = ON_BROKER) -> list[Route]:
+    """Every route of that kind of listener, by API key."""
+    return [route for route in ROUTES if route is not None and route.on & side]
 
 
 def unsupported_version_response() -> Message:

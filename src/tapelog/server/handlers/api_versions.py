@@ -1,4 +1,4 @@
-"""ApiVersions, versions 0 to 4: the routes table, and the features of the cluster.
+"""ApiVersions, versions 0 to 4: the routes of the listener that was asked, and the features of the cluster.
 
 A version we do not know is answered in version 0 with UNSUPPORTED_VERSION (see dispatch), so that the client can try
 again. Names of client software must be sensible (KIP-511), else INVALID_REQUEST.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tapelog.server.call import Call
-from tapelog.server.routes import served
+from tapelog.server.routes import ON_BOTH, served
 from tapelog.wire.errors import ErrorCode
 from tapelog.wire.messages.api_versions_request import ApiVersionsRequest
 from tapelog.wire.messages.api_versions_response import (
@@ -30,7 +30,7 @@ def handle(node: NodeApi, call: Call, request: ApiVersionsRequest) -> None:
         return
     call.connection.client_software_name = request.client_software_name
     call.connection.client_software_version = request.client_software_version
-    response = ApiVersionsResponse(api_keys=_api_keys())
+    response = ApiVersionsResponse(api_keys=_api_keys(call.connection.side))
     image = node.image
     response.finalized_features_epoch = image.offset
     for name, level in sorted(image.features.items()):
@@ -48,14 +48,14 @@ def handle(node: NodeApi, call: Call, request: ApiVersionsRequest) -> None:
 
 def response_for_unsupported_version() -> ApiVersionsResponse:
     """Version 0, the error, and which versions of ApiVersions we do serve."""
-    own = [entry for entry in _api_keys() if entry.api_key == ApiVersionsRequest.API_KEY]
+    own = [entry for entry in _api_keys(ON_BOTH) if entry.api_key == ApiVersionsRequest.API_KEY]
     return ApiVersionsResponse(error_code=int(ErrorCode.UNSUPPORTED_VERSION), api_keys=own)
 
 
-def _api_keys() -> list[ApiVersion]:
+def _api_keys(side: int) -> list[ApiVersion]:
     return [
         ApiVersion(api_key=route.api_key, min_version=route.advertised_from, max_version=route.max_version)
-        for route in served()
+        for route in served(side)
     ]
 
 
