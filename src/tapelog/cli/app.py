@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from confluent_kafka import KafkaException
 
-from tapelog.cli import config, group, topic, txn
+from tapelog.cli import cluster, config, group, topic, txn
 from tapelog.cli.capacity import capacity
 from tapelog.cli.consume import consume
 from tapelog.cli.demo import demo
@@ -82,6 +82,7 @@ def format_nodes(
 app.command(rich_help_panel="Brokers")(demo)
 app.command(rich_help_panel="Records")(produce)
 app.command(rich_help_panel="Records")(consume)
+app.add_typer(cluster.app, name="cluster", rich_help_panel="Cluster")
 app.add_typer(topic.app, name="topic", rich_help_panel="Cluster")
 app.add_typer(group.app, name="group", rich_help_panel="Cluster")
 app.add_typer(txn.app, name="txn", rich_help_panel="Cluster")

@@ -172,8 +172,25 @@ class Wire:
         raise failure
 
     def ask(self, request: Message, answer: type[M], node: Node | None = None, version: int | None = None) -> M:
-        """Ask one broker (any, unless named)."""
-        return self._link(node).ask(request, answer, version)
+        """Ask one broker (any, unless named). A connection that failed is given up, so that the next question opens
+        another; a question to any broker then goes to the next one."""
+        tries = 1 if node is not None else len(self._bootstrap)
+        while True:
+            link = self._link(node)
+            try:
+                return link.ask(request, answer, version)
+            except CliError as error:
+                if error.exit_code != EXIT_UNREACHABLE:
+                    raise
+                self._drop(link)
+                tries -= 1
+                if tries <= 0:
+                    raise
+
+    def _drop(self, link: Link) -> None:
+        link.close()
+        for address in [address for address, known in self._links.items() if known is link]:
+            del self._links[address]
 
     def serves(self, request: type[Message], version: int, node: Node | None = None) -> bool:
         """Whether a broker has this API at this version or a later one."""

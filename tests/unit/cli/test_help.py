@@ -11,6 +11,7 @@ from tapelog.cli.app import run
 
 COMMANDS = [
     *(["up"], ["node"], ["format"], ["demo"], ["produce"], ["consume"], ["dump"], ["capacity"], ["version"]),
+    ["cluster", "describe"],
     *(["topic", name] for name in ("create", "list", "describe", "alter", "delete")),
     *(
         ["group", name]

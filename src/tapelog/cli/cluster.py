@@ -1,0 +1,44 @@
+"""`tape cluster`: the state of a cluster, for people, programs and alarms."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tapelog.cli.options import DEFAULT_BOOTSTRAP, Bootstrap, Json, Properties, Timeout
+from tapelog.cli.output import EXIT_ERR, EXIT_OK, EXIT_WARN, emit
+from tapelog.cli.txn_options import open_wire
+
+app = typer.Typer(help="See how a cluster is: quorum, brokers, leaders, replicas.", no_args_is_help=True)
+
+
+@app.callback()
+def _group() -> None:
+    """See how a cluster is: quorum, brokers, leaders, replicas."""
+
+
+@app.command()
+def describe(
+    everything: Annotated[bool, typer.Option("--all", "-a", help="Name every partition that is not well.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Exit code 5 if replicas are missing, 6 if partitions are offline.")
+    ] = False,
+    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+    properties: Properties = None,
+    timeout: Timeout = 10.0,
+    json: Json = False,
+) -> None:
+    """Show quorum, brokers, leaders, and partitions that are under-replicated, offline or on the move.
+
+    Example: tape cluster describe --bootstrap 127.0.0.1:9092 --check
+    """
+    from tapelog.cli.cluster_asks import cluster_state
+    from tapelog.cli.cluster_state import document
+    from tapelog.cli.cluster_view import drawn
+
+    with open_wire(bootstrap, properties, timeout) as wire:
+        state = cluster_state(wire)
+    emit(json, document(state), lambda: drawn(state, everything=everything))
+    if check:
+        raise typer.Exit(EXIT_ERR if state.offline else EXIT_WARN if state.under_replicated else EXIT_OK)

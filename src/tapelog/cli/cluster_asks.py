@@ -1,0 +1,139 @@
+"""What the cluster commands ask: DescribeCluster, Metadata, DescribeQuorum, reassignments, log directories.
+
+Everything goes to a broker, as any client's request; what only a controller knows is forwarded by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from tapelog.cli.cluster_state import Broker, ClusterState, Partition, Quorum, Voter
+from tapelog.cli.output import CliError
+from tapelog.cli.raw import Node, Wire, check
+from tapelog.wire.messages.describe_cluster_request import DescribeClusterRequest
+from tapelog.wire.messages.describe_cluster_response import DescribeClusterResponse
+from tapelog.wire.messages.describe_log_dirs_request import DescribeLogDirsRequest
+from tapelog.wire.messages.describe_log_dirs_response import DescribeLogDirsResponse
+from tapelog.wire.messages.describe_quorum_request import DescribeQuorumRequest
+from tapelog.wire.messages.describe_quorum_request import PartitionData as AskedPartition
+from tapelog.wire.messages.describe_quorum_request import TopicData as AskedTopic
+from tapelog.wire.messages.describe_quorum_response import DescribeQuorumResponse, ReplicaState
+from tapelog.wire.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
+from tapelog.wire.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
+
+METADATA_TOPIC = "__cluster_metadata"
+Moving = dict[tuple[str, int], tuple[tuple[int, ...], tuple[int, ...]]]
+
+
+T = TypeVar("T")
+
+
+def cluster_state(wire: Wire, *, sizes: bool = True, quorum: bool = True) -> ClusterState:
+    """The cluster now. What cannot be had is left out and named in `remarks`."""
+    remarks: list[str] = []
+    cluster_id, controller, found = brokers(wire)
+    on_the_move = _unless_refused(remarks, "which partitions move", lambda: moving(wire))
+    return ClusterState(
+        cluster_id,
+        controller,
+        tuple(found),
+        tuple(partitions(wire, on_the_move or {})),
+        _unless_refused(remarks, "the quorum", lambda: describe_quorum(wire)) if quorum else None,
+        log_sizes(wire, found, remarks) if sizes else {},
+        tuple(remarks),
+    )
+
+
+def _unless_refused(remarks: list[str], what: str, ask: Callable[[], T]) -> T | None:
+    try:
+        return ask()
+    except CliError as error:
+        remarks.append(f"{what}: unknown, since {error.message}")
+        return None
+
+
+def brokers(wire: Wire) -> tuple[str, int, list[Broker]]:
+    """Cluster id, controller (-1: none known), and the registered brokers, sorted; fenced ones if the API has them."""
+    fenced = wire.serves(DescribeClusterRequest, 2)
+    told = wire.ask(
+        DescribeClusterRequest(include_fenced_brokers=True) if fenced else DescribeClusterRequest(),
+        DescribeClusterResponse,
+    )
+    check(told.error_code, told.error_message or "the cluster cannot be described")
+    found = [Broker(Node(one.broker_id, one.host, one.port), one.rack, one.is_fenced) for one in told.brokers]
+    return told.cluster_id, told.controller_id, sorted(found, key=lambda one: one.id)
+
+
+def partitions(wire: Wire, on_the_move: Moving) -> list[Partition]:
+    """Every partition, by topic and number."""
+    found = []
+    for topic in wire.metadata().topics:
+        for part in topic.partitions:
+            key = (topic.name or "", part.partition_index)
+            adding, removing = on_the_move.get(key, ((), ()))
+            found.append(
+                Partition(*key, part.leader_id, tuple(part.replica_nodes), tuple(part.isr_nodes), adding, removing)
+            )
+    return sorted(found, key=lambda one: (one.topic, one.index))
+
+
+def moving(wire: Wire) -> Moving:
+    """Partitions under reassignment → the replicas being added and removed."""
+    told = wire.ask(ListPartitionReassignmentsRequest(topics=None), ListPartitionReassignmentsResponse)
+    check(
+        told.error_code, told.error_message or "reassignments cannot be listed", "the controller may be moving: again"
+    )
+    return {
+        (topic.name, part.partition_index): (tuple(part.adding_replicas), tuple(part.removing_replicas))
+        for topic in told.topics
+        for part in topic.partitions
+    }
+
+
+def describe_quorum(wire: Wire) -> Quorum:
+    """The metadata quorum, by its leader."""
+    request = DescribeQuorumRequest([AskedTopic(METADATA_TOPIC, [AskedPartition(0)])])
+    told = wire.ask(request, DescribeQuorumResponse)
+    check(told.error_code, told.error_message or "the quorum does not answer", "is a majority of the voters there?")
+    part = told.topics[0].partitions[0]
+    check(part.error_code, part.error_message or "the quorum does not answer", "is a majority of the voters there?")
+    ends = [one.log_end_offset for one in part.current_voters if one.replica_id == part.leader_id]
+    end = max(ends, default=part.high_watermark)
+    return Quorum(
+        part.leader_id,
+        part.leader_epoch,
+        part.high_watermark,
+        tuple(_voter(one, end) for one in part.current_voters),
+        tuple(_voter(one, end) for one in part.observers),
+    )
+
+
+def _voter(replica: ReplicaState, end: int) -> Voter:
+    return Voter(
+        replica.replica_id,
+        replica.replica_directory_id,
+        replica.log_end_offset,
+        max(0, end - replica.log_end_offset) if replica.log_end_offset >= 0 else end,
+        replica.last_fetch_timestamp,
+        replica.last_caught_up_timestamp,
+    )
+
+
+def log_sizes(wire: Wire, found: Iterable[Broker], remarks: list[str]) -> dict[tuple[int, str, int], int]:
+    """(broker, topic, partition) → bytes on its disk, of brokers that answer."""
+    sizes: dict[tuple[int, str, int], int] = {}
+    for broker in found:
+        if broker.fenced:
+            continue
+        try:
+            told = wire.ask(DescribeLogDirsRequest(topics=None), DescribeLogDirsResponse, broker.node)
+        except CliError as error:
+            remarks.append(f"the files of broker {broker.id}: unknown, since {error.message}")
+            continue
+        for directory in told.results:
+            for topic in directory.topics:
+                for part in topic.partitions:
+                    if not part.is_future_key:
+                        sizes[broker.id, topic.name, part.partition_index] = part.partition_size
+    return sizes

@@ -1,0 +1,150 @@
+"""A cluster drawn in the terminal: the quorum, a bar of partitions per broker, and what is wrong."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from tapelog.cli.cluster_state import Broker, ClusterState, Partition, Quorum, Voter, numbers
+from tapelog.cli.output import table
+from tapelog.cli.units import format_duration, format_size
+
+BAR = 40
+"""Cells of the longest bar."""
+SHOWN_MAX = 20
+"""Partitions named one by one; the rest is counted."""
+
+
+def drawn(state: ClusterState, *, everything: bool = False) -> Iterator[RenderableType]:
+    """The whole picture."""
+    topics = len(dict.fromkeys(one.topic for one in state.partitions))
+    copies = sum(len(one.replicas) for one in state.partitions)
+    up = sum(not one.fenced for one in state.brokers)
+    yield Text.assemble(
+        ("cluster ", "bold"),
+        (state.cluster_id, "bold cyan"),
+        f": {up} of {_count(len(state.brokers), 'broker')} up, {_count(topics, 'topic')}, "
+        f"{_count(len(state.partitions), 'partition')}, {_count(copies, 'replica')}",
+    )
+    yield Text()
+    if state.quorum is not None:
+        yield from _quorum(state.quorum)
+        yield Text()
+    yield from _brokers(state)
+    yield Text()
+    yield from _health(state, SHOWN_MAX if not everything else len(state.partitions))
+    for remark in state.remarks:
+        yield Text(remark, style="dim")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _quorum(quorum: Quorum) -> Iterator[RenderableType]:
+    yield Text.assemble(
+        ("quorum", "bold"), f" epoch {quorum.epoch}, {quorum.high_watermark:,} records of metadata committed"
+    )
+    now_ms = int(time.time() * 1000)
+    for voter in quorum.voters:
+        yield _member(voter, quorum.leader, now_ms, "voter")
+    voting = [one.id for one in quorum.voters]
+    for observer in quorum.observers:
+        yield _member(observer, quorum.leader, now_ms, "voter no more" if observer.id in voting else "observer")
+
+
+def _member(voter: Voter, leader: int, now_ms: int, role: str) -> Text:
+    if voter.id == leader:
+        return Text.assemble(("  ★ ", "bold yellow"), (f"{voter.id:<3}", "bold"), " active controller")
+    late_ms = now_ms - voter.caught_up_ms if voter.caught_up_ms >= 0 else -1
+    behind = f"{voter.behind:,} behind"
+    if voter.behind == 0 or 0 <= late_ms < 1000:
+        mark, style, words = "●", "green", "in step"
+    elif voter.caught_up_ms < 0:
+        mark, style, words = "○", "red", f"{behind}, never seen"
+    else:
+        mark, style, words = "○", "red", f"{behind}, in step {format_duration(late_ms)} ago"
+    return Text.assemble((f"  {mark} ", style), (f"{voter.id:<3}", "bold"), f" {role}, ", (words, style))
+
+
+def _brokers(state: ClusterState) -> Iterator[RenderableType]:
+    most = max((len(state.on(one.id)) for one in state.brokers), default=0)
+    rows = [_broker_row(state, one, most) for one in state.brokers]
+    has_racks = any(one.rack for one in state.brokers)
+    columns = ["broker>", "address", *(["rack"] if has_racks else []), "state", "leads>", "holds>", "on disk>", ""]
+    yield table(columns, [row if has_racks else [*row[:2], *row[3:]] for row in rows])
+    yield Text.assemble(
+        ("█", "cyan"), " leads  ", ("▒", "blue"), " follows  ", ("▒", "red"), " out of sync", style="dim"
+    )
+
+
+def _broker_row(state: ClusterState, broker: Broker, most: int) -> list[object]:
+    held = state.on(broker.id)
+    leads = len(state.led_by(broker.id))
+    late = sum(broker.id in one.missing for one in held)
+    size = state.bytes_on(broker.id)
+    return [
+        Text(str(broker.id), style="bold"),
+        broker.address,
+        broker.rack,
+        Text("fenced", style="bold red") if broker.fenced else Text("up", style="green"),
+        leads,
+        len(held),
+        None if size is None else format_size(size),
+        bar(leads, len(held) - leads - late, late, most),
+    ]
+
+
+def bar(leads: int, follows: int, late: int, most: int) -> Text:
+    """Cells in proportion; what exists at all gets at least one."""
+    scale = min(1.0, BAR / most) if most else 0.0
+    made = Text()
+    for count, cell, style in ((leads, "█", "cyan"), (max(0, follows), "▒", "blue"), (late, "▒", "red")):
+        if count > 0:
+            made.append(cell * max(1, round(count * scale)), style)
+    return made
+
+
+def _health(state: ClusterState, shown_max: int) -> Iterator[RenderableType]:
+    offline, under, moving = state.offline, state.under_replicated, state.moving
+    if not offline and not under:
+        if state.partitions:
+            yield Text.assemble(("✔ ", "green"), "every partition has a leader, and all its replicas are in sync")
+        else:
+            yield Text("no topics yet", style="dim")
+    if offline:
+        yield Text.assemble(("✘ ", "bold red"), (f"{_count(len(offline), 'partition')} without a leader", "bold red"))
+        yield _listed(offline, shown_max)
+    if under:
+        yield Text.assemble(("! ", "yellow"), (f"{_count(len(under), 'partition')} under-replicated", "yellow"))
+        yield _listed(under, shown_max)
+    for shown, words in ((offline, "without a leader"), (under, "under-replicated")):
+        if len(shown) > shown_max:
+            yield Text(f"{len(shown) - shown_max} more {words}: --all shows them", style="dim")
+    if moving:
+        yield Text.assemble(("↔ ", "cyan"), f"{_count(len(moving), 'partition')} on the move")
+        rows = [[one.name, numbers(one.adding), numbers(one.removing)] for one in moving[:shown_max]]
+        yield table(["partition", "to", "from"], rows)
+    if state.not_preferred:
+        yield Text.assemble(
+            ("· ", "dim"),
+            (f"{_count(len(state.not_preferred), 'partition')} not led by the preferred replica; ", "dim"),
+            ("the controller balances leaders from time to time", "dim"),
+        )
+
+
+def _listed(partitions: Iterable[Partition], shown_max: int) -> RenderableType:
+    rows = [
+        [
+            one.name,
+            Text("none", style="bold red") if one.offline else one.leader,
+            numbers(one.replicas),
+            numbers(one.isr),
+            Text(numbers(one.missing), style="red"),
+        ]
+        for one in list(partitions)[:shown_max]
+    ]
+    return table(["partition", "leader>", "replicas", "in sync", "missing"], rows)

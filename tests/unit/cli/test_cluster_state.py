@@ -1,0 +1,81 @@
+"""What is wrong with a cluster is seen, counted and drawn."""
+
+from __future__ import annotations
+
+import json
+
+from rich.console import Console
+
+from tapelog.cli.cluster_state import Broker, ClusterState, Partition, Quorum, Voter, document
+from tapelog.cli.cluster_view import BAR, bar, drawn
+from tapelog.cli.raw import Node
+
+
+def brokers(*fenced: int) -> tuple[Broker, ...]:
+    return tuple(Broker(Node(i, "h", 9090 + i), f"rack-{i}", i in fenced) for i in (1, 2, 3))
+
+
+WELL = Partition("a", 0, 1, (1, 2, 3), (1, 2, 3))
+UNDER = Partition("a", 1, 2, (2, 3, 1), (2, 1))
+OFFLINE = Partition("b", 0, -1, (3,), (3,))
+MOVING = Partition("b", 1, 1, (1, 2, 3), (1, 2), adding=(3,), removing=(2,))
+ELSEWHERE = Partition("c", 0, 2, (1, 2), (1, 2))
+QUORUM = Quorum(
+    2, 7, 100, (Voter(1, b"", 90, 10, 1, 1), Voter(2, b"", 100, 0, 1, 1), Voter(3, b"", -1, 100, -1, -1)), ()
+)
+
+
+def state(*partitions: Partition, fenced: tuple[int, ...] = ()) -> ClusterState:
+    sizes = {(broker, one.topic, one.index): 1000 for one in partitions for broker in one.isr}
+    return ClusterState("id", 1, brokers(*fenced), partitions, QUORUM, sizes)
+
+
+def text_of(shown: ClusterState) -> str:
+    console = Console(width=200, record=True, file=open("/dev/null", "w"))
+    for part in drawn(shown):
+        console.print(part)
+    return console.export_text()
+
+
+def test_partitions_are_sorted_out_by_what_is_wrong_with_them() -> None:
+    found = state(WELL, UNDER, OFFLINE, MOVING, ELSEWHERE)
+    assert found.offline == [OFFLINE]
+    assert found.under_replicated == [UNDER]
+    assert found.moving == [MOVING], "a replica that is still being copied is not missing"
+    assert found.not_preferred == [ELSEWHERE]
+
+
+def test_brokers_lead_hold_and_fill_disks() -> None:
+    found = state(WELL, UNDER, fenced=(3,))
+    assert [len(found.led_by(i)) for i in (1, 2, 3)] == [1, 1, 0]
+    assert found.bytes_on(1) == 2000 and found.bytes_on(3) == 1000
+    assert found.size_of(UNDER) == 1000
+
+
+def test_a_healthy_cluster_is_said_to_be_so() -> None:
+    assert "every partition has a leader, and all its replicas are in sync" in text_of(state(WELL))
+
+
+def test_the_picture_names_what_is_not_well() -> None:
+    text = text_of(state(WELL, UNDER, OFFLINE, MOVING, fenced=(3,)))
+    assert "2 of 3 brokers up" in text and "fenced" in text
+    assert "1 partition without a leader" in text and "b:0" in text
+    assert "1 partition under-replicated" in text and "a:1" in text
+    assert "1 partition on the move" in text
+    assert "★ 2" in text and "10 behind" in text and "never seen" in text
+
+
+def test_the_document_is_json_and_complete() -> None:
+    found = json.loads(json.dumps(document(state(WELL, UNDER, OFFLINE, MOVING, fenced=(3,)))))
+    assert found["controller"] == 2, "the quorum's leader is the active controller"
+    assert [one["state"] for one in found["brokers"]] == ["up", "up", "fenced"]
+    assert [one["partition"] for one in found["under_replicated"]] == [1]
+    assert found["offline"][0]["leader"] is None
+    assert found["moving"][0]["adding"] == [3]
+
+
+def test_bars_are_in_proportion_and_hide_nothing() -> None:
+    assert bar(2, 4, 0, 6).plain == "██▒▒▒▒"
+    assert len(bar(1000, 2000, 1, 3001).plain) <= BAR + 2
+    assert len(bar(1000, 2000, 1, 3001).plain) >= 3
+    assert bar(0, 0, 0, 0).plain == ""
