@@ -157,7 +157,10 @@ class Controller:
         known = image.brokers.get(registration.broker_id)
         alive = known is not None and not known.fenced and self.sessions.alive(known.id, known.epoch)
         outcome = self._watched(image, brokers.register_broker(image, self.settings, registration, alive))
-        self.sessions.heard(registration.broker_id, outcome.response)
+        if registration.fenced:
+            self.sessions.heard(registration.broker_id, outcome.response)
+        else:
+            self.sessions.lasting(registration.broker_id, outcome.response)
         return outcome
 
     def register_controller(

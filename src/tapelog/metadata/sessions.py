@@ -7,11 +7,12 @@ gives every broker a full session's time to be heard of. Time is monotonic.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from tapelog.base.ports import Clock
 from tapelog.metadata.image import MetadataImage
 
-NEVER_MS = 1 << 62
+NEVER_MS: Final = 1 << 62
 
 
 class Session:
@@ -56,6 +57,10 @@ class BrokerSessions:
         session.contact_ms = self.now_ms()
         session.metadata_offset = max(session.metadata_offset, metadata_offset)
         return session
+
+    def lasting(self, broker_id: int, epoch: int) -> None:
+        """A broker that shares our process needs no heartbeats."""
+        self.heard(broker_id, epoch).contact_ms = NEVER_MS
 
     def forget(self, broker_id: int) -> None:
         """It was unregistered."""

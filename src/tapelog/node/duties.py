@@ -1,0 +1,59 @@
+"""While this node is the active controller: the clock that drives the controller's upkeep (metadata/upkeep.py)."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final
+
+from tapelog.base.timers import Timer
+from tapelog.wire.errors import KafkaError
+
+if TYPE_CHECKING:
+    from tapelog.node.core import NodeCore
+
+log = logging.getLogger("tapelog.controller")
+
+CHECK_MS_MAX: Final = 500
+"""New brokers and configs may bring something due earlier than what was known: look at least this often."""
+
+
+class ControllerDuties:
+    """Proposes `Controller.tick` when it is due, from when this node becomes active until it is not."""
+
+    def __init__(self, node: NodeCore) -> None:
+        self.node = node
+        self._timer: Timer | None = None
+        node.controller.alert = log.error
+
+    def changed(self, active: bool) -> None:
+        """This node became the active controller, or stopped being it."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if active:
+            self.node.controller.activate(self.node.image)
+            self._arm()
+        else:
+            self.node.controller.resign()
+
+    def _arm(self) -> None:
+        node = self.node
+        now_ms = node.clock.monotonic_ms()
+        due_ms = node.controller.upkeep.due_ms(node.image)
+        self._timer = node.timers.after(max(0, min(due_ms - now_ms, CHECK_MS_MAX)), self._tick)
+
+    def _tick(self) -> None:
+        node = self.node
+        self._timer = None
+        if node.controller.upkeep.due_ms(node.image) <= node.clock.monotonic_ms():
+            node.change_metadata(node.controller.tick, self._ticked)
+        else:
+            self._arm()
+
+    def _ticked(self, outcome: KafkaError | None) -> None:
+        if self._timer is not None or not self.node.controls:
+            return
+        if outcome is None:
+            self._arm()
+        else:  # a full disk, say: it is still due, but not all the time
+            self._timer = self.node.timers.after(CHECK_MS_MAX, self._tick)
