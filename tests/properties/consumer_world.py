@@ -106,6 +106,8 @@ class World:
         self.boots = 0
         self.unanswered = 0
         self.widest = 0
+        self.rounds = 100
+        """With few, what the coordinator does piece by piece goes on while others heartbeat."""
         self.boot()
 
     def boot(self) -> None:
@@ -113,6 +115,7 @@ class World:
         self.boots += 1
         now_ms = self.bench.clock.now_ms if self.boots > 1 else 1_000_000
         self.bench = Bench(SETTINGS, seed=self.boots, log=self.log, topics=self.topics, now_ms=now_ms)
+        self.bench.rounds = self.rounds
         self.unanswered = 0
         self._watch_handlers()
 

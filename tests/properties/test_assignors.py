@@ -5,16 +5,27 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from typing import TypeVar
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tapelog.coordinators.consumer.assignors import uniform
-from tapelog.coordinators.consumer.assignors.spec import Assignor, GroupAssignment, GroupSpec, MemberSpec, TopicSpec
+from tapelog.coordinators.consumer.assignors.shape import Shape
+from tapelog.coordinators.consumer.assignors.spec import (
+    Assignor,
+    GroupAssignment,
+    GroupSpec,
+    MemberSpec,
+    Pace,
+    TopicSpec,
+    finished,
+)
 from tapelog.coordinators.consumer.assignors.table import ASSIGNORS
 
+R = TypeVar("R")
 patient = settings(max_examples=int(os.environ.get("TAPELOG_EXAMPLES", "80")), deadline=None)
 
 TOPICS = [bytes([letter]) * 16 for letter in b"abcdef"]
@@ -174,12 +185,31 @@ def test_when_one_member_joins_it_takes_its_share_and_nothing_else_moves(spec: G
         assert loads(after)["new"] == len(owners(after)) // len(joined)
 
 
+def in_one_piece(pieces: Generator[None, None, R]) -> R:
+    """What comes out."""
+    with pytest.raises(StopIteration) as end:
+        next(pieces)
+    answer: R = end.value.value
+    return answer
+
+
+@pytest.mark.parametrize("assign", ASSIGNORS.values(), ids=ASSIGNORS)
+@patient
+@given(spec=groups(racks=True), units=st.integers(1, 20))
+def test_the_size_of_the_pieces_does_not_matter(assign: Assignor, spec: GroupSpec, units: int) -> None:
+    assert finished(assign.pieces(spec, Pace(units))) == assign(spec)
+
+
 @patient
 @given(spec=groups())
 def test_each_move_makes_the_shares_more_even(spec: GroupSpec) -> None:
     """Also where members subscribe to different topics: taking from who could keep lowers the sum of squares by two."""
-    table = uniform._Table(spec)
-    table.place(table.keep())
+    pace = Pace()
+    shape = Shape(spec)
+    assert not list(shape.gather(pace)), "one piece is enough"
+    table = uniform._Table(shape, pace)
+    unowned = in_one_piece(table.keep())
+    assert not list(table.place(unowned))
     kept = dict(table.kept)
     unmoved = sum(load * load for load in table.load)
     target = uniform.assign(spec)

@@ -16,6 +16,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from tapelog.coordinators.consumer import computation
 from tapelog.wire.errors import ErrorCode
 from tests.properties.consumer_world import World
 from tests.support.hash_seeds import told_under_two_hash_seeds
@@ -125,10 +126,11 @@ STEPS = {
 """How often each thing happens in a long history: mostly life, some trouble."""
 
 
-def live_through(seed: int, steps: int) -> World:
+def live_through(seed: int, steps: int, rounds: int = 100) -> World:
     """A long random history; every step is checked, every fifth against a replay of the log too."""
     chance = random.Random(seed)
     history = ConsumerHistories()
+    history.world.rounds = history.world.bench.rounds = rounds
     for number in range(steps):
         step = chance.choices(list(STEPS), list(STEPS.values()))[0]
         arguments: list[Any] = []
@@ -157,6 +159,26 @@ def live_through(seed: int, steps: int) -> World:
 def test_a_long_history_of_trouble_keeps_every_promise(seed: int) -> None:
     world = live_through(seed, 400)
     assert world.widest >= 4, "members do meet"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_targets_that_are_computed_and_written_in_tiny_pieces_keep_every_promise(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Members come, go, change their mind and take places over between the pieces; appends fail, coordinators die."""
+    steps: list[computation.Computation] = []
+    step = computation.Computation._step
+
+    def counted(one: computation.Computation) -> Any:
+        steps.append(one)
+        return step(one)
+
+    monkeypatch.setattr(computation, "PIECE_UNITS", 1)
+    monkeypatch.setattr(computation, "WRITTEN_BYTES_MAX", 1)
+    monkeypatch.setattr(computation.Computation, "_step", counted)
+    world = live_through(seed, 300, rounds=3)
+    assert world.widest >= 4, "members do meet"
+    assert len(steps) > 4 * len({id(one) for one in steps}), "each takes several pieces"
 
 
 def test_a_history_is_the_same_whatever_the_hash_seed() -> None:

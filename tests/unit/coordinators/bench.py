@@ -82,7 +82,9 @@ class BenchLog:
     def read(self, partition: int, offset: int, max_bytes: int) -> bytes:
         found = b""
         for _, end, batch in self.batches.get(partition, []):
-            if end > offset and (not found or len(found) + len(batch) <= max_bytes):
+            if end > offset:
+                if found and len(found) + len(batch) > max_bytes:
+                    break
                 found += batch
         return found
 
@@ -186,6 +188,8 @@ class Bench:
         now_ms: int = 1_000_000,
     ) -> None:
         self.overrides: dict[tuple[str, str], str] = {}
+        self.rounds = 100
+        """How many rounds of timers that are due at once a wake-up is followed by."""
         self.clock = BenchClock()
         self.clock.now_ms = now_ms
         self.timers = Timers(self.clock)
@@ -206,7 +210,7 @@ class Bench:
 
     def settle(self) -> None:
         """End of a wake-up, and of those that follow from it at the same instant."""
-        for _ in range(100):
+        for _ in range(self.rounds):
             self.flush()
             if not self.timers.run_due():
                 break

@@ -2,8 +2,9 @@
 
 Who joins, or changes its mind, before the assignment interval is over comes back when it is. So does everybody heard of
 shortly after targets were computed: members seldom come alone, and the next ones wait for what it will have to release.
-Who waits for partitions that others have yet to release asks for them every second. Clients follow whatever interval
-the last answer named. However large the group, those who come back sooner do not come all at once.
+Who waits for partitions that others have yet to release asks for them every second, and so does everybody while targets
+are being computed. Clients follow whatever interval the last answer named. However large the group, those who come back
+sooner do not come all at once.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def next_heartbeat_ms(groups: ConsumerGroups, seat: Seat, current: CurrentAssign
     """After how long the member shall send its next heartbeat, never later than usual."""
     usual_ms = groups.config.heartbeat_interval_ms(seat.group.group_id)
     due_ms = due_in_ms(groups, seat.group)
-    if current.state == UNRELEASED_PARTITIONS:
+    if current.state == UNRELEASED_PARTITIONS or seat.group.group_id in groups.computing:
         soon_ms = RELEASE_MS
     elif seat.is_wish_new or due_ms > 0:
         soon_ms = max(SOON_MS_MIN, due_ms)

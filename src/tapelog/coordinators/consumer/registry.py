@@ -48,6 +48,8 @@ class ConsumerGroups:
         """By group, how many of the topics' changes its metadata hash takes into account."""
         self.resolving: dict[str, None] = {}
         """Groups whose regular expressions are being resolved."""
+        self.computing: dict[str, object] = {}
+        """Groups whose targets are being computed or written, with the computation that is (see `computation`)."""
 
     def find(self, group_id: str) -> ConsumerGroup | None:
         """The group, or None if there is none (or one of another kind)."""
@@ -80,11 +82,13 @@ class ConsumerGroups:
         """The group is gone."""
         self.seen.pop(group_id, None)
         self.resolving.pop(group_id, None)
+        self.computing.pop(group_id, None)
 
     def reset(self) -> None:
         """After an undo: what was taken for written may not be."""
         self.seen.clear()
         self.resolving.clear()
+        self.computing.clear()
 
     def invariants(self) -> None:
         """What must hold between any two operations."""

@@ -1,17 +1,18 @@
 """The targets of a group: asked of an assignor, at most once per interval, and written down where they changed.
 
 However many members come and go within `group.consumer.assignment.interval.ms`, the assignor is asked once for all of
-them, at the first heartbeat after it. Until then newcomers have an empty target and everybody else keeps its own.
+them, at the first heartbeat after it. Until then newcomers have an empty target and everybody else keeps its own. What
+takes longer than one bounded piece of work goes on beside the heartbeats (`computation`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tapelog.coordinators.consumer.assignors.spec import Assignment, Assignor, GroupSpec, MemberSpec, TopicSpec
+from tapelog.coordinators.consumer.assignors.spec import Assignment, Assignor
+from tapelog.coordinators.consumer.computation import Computation, Wishes
 from tapelog.coordinators.consumer.group import ConsumerGroup
 from tapelog.coordinators.consumer.member import MemberMetadata
-from tapelog.coordinators.consumer.records import target_epoch_record, target_record
 from tapelog.coordinators.consumer.registry import ConsumerGroups
 from tapelog.coordinators.consumer.subscription import Seat, topics_with
 from tapelog.coordinators.outcome import CoordinatorRecord
@@ -22,19 +23,22 @@ def target_for(
 ) -> tuple[int, Assignment]:
     """The epoch of the targets and the target of that member; computed anew if the group's epoch asks for it."""
     group = seat.group
-    if epoch <= group.target_epoch or not is_due(groups, group):
-        return group.target_epoch, group.target_of(seat.replaced or seat.member_id)
-    members = seat.members_with(after)
+    if epoch > group.target_epoch and group.group_id not in groups.computing and is_due(groups, group):
+        computation = _begun(groups, seat, after, epoch)
+        if computation.go_on():
+            records += computation.changed()
+            return epoch, computation.targets[seat.member_id]
+        computation.continue_later()
+    return group.target_epoch, group.target_of(seat.replaced or seat.member_id)
+
+
+def _begun(groups: ConsumerGroups, seat: Seat, after: MemberMetadata, epoch: int) -> Computation:
+    group = seat.group
     targets = dict(group.target.items())
     if seat.replaced is not None:
         targets[seat.member_id] = targets.pop(seat.replaced, {})
-    chosen = preferred_assignor(groups, group, seat.before, after)
-    computed = chosen(_question(groups, group, members, targets, topics_with(seat, after)))
-    for member_id in sorted(computed):
-        if targets.get(member_id) != computed[member_id]:
-            records.append(target_record(group.group_id, member_id, computed[member_id]))
-    records.append(target_epoch_record(group.group_id, epoch, groups.wall_ms()))
-    return epoch, computed[seat.member_id]
+    wishes = Wishes(group, seat.members_with(after), targets, sorted(topics_with(seat, after)))
+    return Computation(groups, epoch, preferred_assignor(groups, group, seat.before, after), wishes)
 
 
 def is_due(groups: ConsumerGroups, group: ConsumerGroup) -> bool:
@@ -64,28 +68,3 @@ def preferred_assignor(
 def most_voted(groups: ConsumerGroups, votes: Mapping[str, int]) -> str:
     """The assignor with most votes; among equals, and without any, the one configured first."""
     return max(groups.config.assignors, key=lambda name: votes.get(name, 0))
-
-
-def _question(
-    groups: ConsumerGroups,
-    group: ConsumerGroup,
-    members: Mapping[str, MemberMetadata],
-    targets: Mapping[str, Assignment],
-    topics: set[str],
-) -> GroupSpec:
-    with_racks = any(member.rack is not None for member in members.values())
-    specs: dict[bytes, TopicSpec] = {}
-    for name in sorted(topics):
-        spec = groups.watch.spec_of(name, with_racks)
-        if spec is not None:
-            specs[spec.topic_id] = spec
-    subscribed: dict[tuple[frozenset[str], str], frozenset[bytes]] = {}
-    asked: list[MemberSpec] = []
-    for member_id, member in members.items():
-        wish = (member.names, member.regex)
-        if wish not in subscribed:
-            subscribed[wish] = groups.watch.ids(group.subscribed_by(member))
-        asked.append(
-            MemberSpec(member_id, subscribed[wish], targets.get(member_id, {}), member.instance_id, member.rack)
-        )
-    return GroupSpec(tuple(asked), specs)

@@ -1,13 +1,14 @@
-"""A thousand members: what a heartbeat writes and computes does not grow with the group, targets are computed once."""
+"""A thousand members: a heartbeat costs the same however many there are, targets are computed once and in pieces."""
 
 from __future__ import annotations
 
+import random
 import time
 from typing import Any
 
 import pytest
 
-from tapelog.coordinators.consumer import target
+from tapelog.coordinators.consumer import computation
 from tapelog.wire.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest, TopicPartitions
 from tests.unit.coordinators.bench import Bench, BenchTopics
 
@@ -61,14 +62,14 @@ def test_a_thousand_members_join_within_the_interval_and_targets_are_computed_on
 ) -> None:
     crowd = Crowd(MEMBERS, MEMBERS)
     asked: list[int] = []
-    question = target._question
+    question = computation._question
 
     def counted(*arguments: Any) -> Any:
-        spec = question(*arguments)
+        spec = yield from question(*arguments)
         asked.append(len(spec.members))
         return spec
 
-    monkeypatch.setattr(target, "_question", counted)
+    monkeypatch.setattr(computation, "_question", counted)
     crowd.beat_all()
     assert asked == [1], "the first member's, and no more within the interval"
     assert crowd.records <= 3 * MEMBERS + 2, "member, epoch and assignment of each; no targets"
@@ -128,3 +129,143 @@ def test_a_storm_of_topics_costs_each_group_one_look() -> None:
     assert len(crowd.bench.machine.consumer.watch._news) <= 1024
     crowd.beat_all()
     assert crowd.records == written
+
+
+class Mixed(Crowd):
+    """Members that want different topics; measures how long the coordinator was busy at a time."""
+
+    def __init__(self, members: int, topics: int, partitions: int, share: float) -> None:
+        super().__init__(members, 1)
+        self.chance = random.Random(members)
+        self.share = share
+        self.wanted = [f"t{number:04d}" for number in range(topics)]
+        for name in self.wanted:
+            self.bench.topics.create(name, partitions)
+        self.bench.coordinator.on_topics_changed(self.wanted)
+        self.wishes = {name: self._wish() for name in self.names}
+        self.longest_s = 0.0
+        run_due = self.bench.timers.run_due
+
+        def timed() -> Any:
+            started = time.process_time()
+            ran = run_due()
+            self.bench.flush()
+            self.longest_s = max(self.longest_s, time.process_time() - started)
+            return ran
+
+        self.bench.timers.run_due = timed  # type: ignore[method-assign]
+        self.bench.rounds = 10_000
+
+    def _wish(self) -> list[str]:
+        return self.chance.sample(self.wanted, max(1, int(len(self.wanted) * self.share)))
+
+    def join(self, count: int) -> None:
+        """More members, each with a wish of its own."""
+        for number in range(count):
+            name = f"n{len(self.names):04d}-{number}"
+            self.names.append(name)
+            self.epochs[name], self.owned[name], self.said[name] = 0, [], []
+            self.wishes[name] = self._wish()
+
+    def _beat(self, name: str) -> list[Any]:
+        request = ConsumerGroupHeartbeatRequest(group_id="g", member_id=name, member_epoch=self.epochs[name])
+        if self.epochs[name] == 0:
+            request.rebalance_timeout_ms = 60_000
+            request.subscribed_topic_names = self.wishes[name]
+            request.topic_partitions = []
+        started = time.process_time()
+        answers = self.bench.ask("consumer_group_heartbeat", request, 1, name, settle=False)
+        self.longest_s = max(self.longest_s, time.process_time() - started)
+        return answers
+
+    def settle(self) -> None:
+        """Until the targets are those of the group's epoch."""
+        for _ in range(4):
+            self.bench.advance(1000)
+            self.beat_all()
+        assert self.group.target_epoch == self.group.epoch
+        assert self.bench.machine.consumer.computing == {}
+
+    def check_targets(self) -> None:
+        """Everything that somebody wants has one owner, who wants it, and no move would help."""
+        load = {name: sum(map(len, share.values())) for name, share in self.group.target.items()}
+        ids = {name: self.bench.topics.ids[name] for name in self.wanted}
+        owner = {
+            (topic_id, partition): name
+            for name, share in self.group.target.items()
+            for topic_id, partitions in share.items()
+            for partition in partitions
+        }
+        assert len(owner) == sum(load.values())
+        wanted = sorted({topic for wish in self.wishes.values() for topic in wish})
+        assert len(owner) == sum(self.bench.topics.counts[topic] for topic in wanted)
+        for name, wish in self.wishes.items():
+            for topic in wish:
+                top = max(load[owner[ids[topic], p]] for p in range(self.bench.topics.counts[topic]))
+                assert top - load[name] <= 1
+
+
+PIECE_S_MAX = 0.25
+"""Ten times what a piece takes on an idle machine."""
+
+
+def test_the_targets_of_a_large_group_are_computed_in_pieces_and_come_out_right() -> None:
+    crowd = Mixed(200, 100, 60, 0.2)
+    crowd.beat_all()
+    crowd.settle()
+    crowd.check_targets()
+    before = dict(crowd.group.target.items())
+    crowd.join(20)
+    crowd.beat_all()
+    crowd.settle()
+    crowd.check_targets()
+    kept = sum(
+        len(set(partitions) & set(crowd.group.target_of(name).get(topic_id, ())))
+        for name, share in before.items()
+        for topic_id, partitions in share.items()
+    )
+    assert kept > 6000 * 200 / 220 * 0.99, "newcomers take their share, everybody keeps the rest"
+    assert crowd.longest_s < PIECE_S_MAX
+    crowd.bench.machine.invariants()
+    again = Bench(log=crowd.bench.log, topics=crowd.bench.topics)
+    assert again.machine.state.snapshot() == crowd.bench.machine.state.snapshot()
+
+
+def test_members_that_leave_or_are_taken_over_while_targets_are_computed_get_no_target(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(computation, "PIECE_UNITS", 1)
+    monkeypatch.setattr(computation, "WRITTEN_BYTES_MAX", 1)
+    bench = Bench(topics=BenchTopics({"orders": 12}))
+
+    def beat(name: str, epoch: int, instance: str | None = None) -> Any:
+        request = ConsumerGroupHeartbeatRequest(group_id="g", member_id=name, member_epoch=epoch, instance_id=instance)
+        if epoch == 0:
+            request.rebalance_timeout_ms, request.subscribed_topic_names = 60_000, ["orders"]
+            request.topic_partitions = []
+        (answer,) = bench.ask("consumer_group_heartbeat", request, 1, name)
+        assert answer.error_code == 0
+        return answer
+
+    for name, instance in (("a", None), ("b", None), ("c", "static"), ("d", None)):
+        beat(name, 0, instance)
+    bench.advance(1000)
+    group = bench.machine.consumer.find("g")
+    bench.rounds = 1
+    beat("e", 0)
+    assert "g" in bench.machine.consumer.computing
+    beat("b", -1)
+    beat("c", -2, "static")
+    beat("c2", 0, "static")
+    assert "g" in bench.machine.consumer.computing, "all that happened in between"
+    bench.rounds = 1000
+    bench.settle()
+    assert bench.machine.consumer.computing == {}
+    targets = {name: sum(map(len, share.values())) for name, share in group.target.items()}
+    assert targets.keys() == {"a", "c2", "d", "e"}
+    assert group.target_epoch < group.epoch, "the next computation is about who left"
+    bench.advance(1000)
+    beat("e", group.current_of("e").epoch)
+    bench.settle()
+    assert {sum(map(len, share.values())) for _, share in group.target.items()} == {3}
+    bench.machine.invariants()

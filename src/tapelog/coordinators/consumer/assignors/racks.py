@@ -7,9 +7,11 @@ stays, and a second run finds nothing to do.
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterator
 from typing import Final
 
 from tapelog.coordinators.consumer.assignors.shape import Place, Shape
+from tapelog.coordinators.consumer.assignors.spec import Pace
 
 NO_RACKS: Final[frozenset[str]] = frozenset()
 
@@ -41,7 +43,9 @@ class Racks:
         for places in owned.values():
             places.sort(key=lambda where: not self.fits(where, number))
 
-    def swap(self, pool: int, owned: list[dict[int, list[Place]]], kept: dict[Place, int]) -> None:
+    def swap(
+        self, pool: int, owned: list[dict[int, list[Place]]], kept: dict[Place, int], pace: Pace
+    ) -> Iterator[None]:
         """Let the partitions of a pool that are new or misplaced change owners, so that more of them fit."""
         loose: list[tuple[Place, int]] = []
         for number in self._subscribers[pool]:
@@ -52,10 +56,14 @@ class Racks:
                     settled = set(fixed)
                     loose.extend((where, number) for where in places if where not in settled)
                     owned[number][pool] = fixed
-        for where, number in self._seat(loose, kept):
+                if pace.spent(2 * len(places)):
+                    yield
+        for where, number in (yield from self._seat(loose, kept, pace)):
             owned[number][pool].append(where)
 
-    def _seat(self, loose: list[tuple[Place, int]], kept: dict[Place, int]) -> list[tuple[Place, int]]:
+    def _seat(
+        self, loose: list[tuple[Place, int]], kept: dict[Place, int], pace: Pace
+    ) -> Generator[None, None, list[tuple[Place, int]]]:
         """New owners for the loose partitions, each owner as often as before.
 
         Those that fit in fewest racks choose first, and take the rack with most seats; then whoever did not move stays
@@ -64,15 +72,24 @@ class Racks:
         seats: dict[str | None, list[int]] = {}
         for _, number in reversed(loose):
             seats.setdefault(self._rack_of[number], []).append(number)
-        wishes = [(sorted(rack for rack in self.of(where) if rack in seats), where) for where, _ in loose]
+        wishes: dict[int, list[tuple[Place, list[str]]]] = {}
+        """By the number of racks in which they fit."""
+        for where, _ in loose:
+            wanted = sorted(rack for rack in self.of(where) if rack in seats)
+            wishes.setdefault(len(wanted), []).append((where, wanted))
+            if pace.spent(3):
+                yield
         seated: list[tuple[Place, int]] = []
         waiting: list[Place] = []
-        for wanted, where in sorted(wishes, key=lambda wish: (len(wish[0]), wish[1])):
-            rack = max(wanted, key=lambda name: len(seats[name]), default=None)
-            if rack is None or not seats[rack]:
-                waiting.append(where)
-            else:
-                seated.append((where, seats[rack].pop()))
+        for choices in sorted(wishes):
+            for where, wanted in sorted(wishes[choices]):
+                rack = max(wanted, key=lambda name: len(seats[name]), default=None)
+                if rack is None or not seats[rack]:
+                    waiting.append(where)
+                else:
+                    seated.append((where, seats[rack].pop()))
+                if pace.spent(3):
+                    yield
         left: dict[int, int] = {}
         for numbers in seats.values():
             for number in numbers:
@@ -85,6 +102,8 @@ class Racks:
                 seated.append((where, home))
             else:
                 homeless.append(where)
+        if pace.spent(len(waiting) + len(seated)):
+            yield
         remaining = [number for number in sorted(left) for _ in range(left[number])]
         seated.extend(zip(homeless, remaining, strict=True))
         return seated

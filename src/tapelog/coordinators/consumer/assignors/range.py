@@ -8,10 +8,10 @@ partitions than subscribers goes to the first of them. Racks play no part, as in
 
 from __future__ import annotations
 
-from tapelog.coordinators.consumer.assignors.spec import GroupAssignment, GroupSpec, MemberSpec
+from tapelog.coordinators.consumer.assignors.spec import Assignor, GroupSpec, MemberSpec, Pace, Pieces
 
 
-def assign(spec: GroupSpec) -> GroupAssignment:
+def pieces(spec: GroupSpec, pace: Pace) -> Pieces:
     """Runs of n // m partitions, the first n % m of them longer by one."""
     members = sorted(spec.members, key=_order)
     subscribers: dict[bytes, int] = {}
@@ -19,6 +19,8 @@ def assign(spec: GroupSpec) -> GroupAssignment:
         for topic_id in member.subscribed:
             if topic_id in spec.topics:
                 subscribers[topic_id] = subscribers.get(topic_id, 0) + 1
+        if pace.spent(len(member.subscribed)):
+            yield
     topic_ids = sorted(subscribers)
     given = dict.fromkeys(topic_ids, 0)
     target: dict[str, dict[bytes, tuple[int, ...]]] = {}
@@ -31,7 +33,12 @@ def assign(spec: GroupSpec) -> GroupAssignment:
                 start, end = _run(place, subscribers[topic_id], count)
                 if start < end:
                     share[topic_id] = tuple(range(start, end))
+        if pace.spent(3 * min(len(member.subscribed), len(topic_ids))):
+            yield
     return target
+
+
+assign = Assignor(pieces)
 
 
 def _order(member: MemberSpec) -> tuple[bool, str, str]:

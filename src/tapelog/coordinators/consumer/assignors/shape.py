@@ -7,14 +7,16 @@ pools and never at single topics. A group whose members all subscribe alike has 
 
 from __future__ import annotations
 
-from tapelog.coordinators.consumer.assignors.spec import GroupSpec, MemberSpec
+from collections.abc import Iterator
+
+from tapelog.coordinators.consumer.assignors.spec import GroupSpec, MemberSpec, Pace
 
 Place = tuple[bytes, int]
 """One partition: topic id and number."""
 
 
 class Shape:
-    """Members and pools, each by number, in an order that only the spec decides."""
+    """Members and pools, each by number, in an order that only the spec decides. Empty until `gather` is through."""
 
     def __init__(self, spec: GroupSpec) -> None:
         self.spec = spec
@@ -27,9 +29,9 @@ class Shape:
         """By topic, its pool. Topics that nobody subscribes to have none."""
         self.reach: list[list[int]] = []
         """By member, the pools it subscribes to, in order."""
-        self._gather()
 
-    def _gather(self) -> None:
+    def gather(self, pace: Pace) -> Iterator[None]:
+        """Find out what is alike."""
         kinds: dict[frozenset[bytes], int] = {}
         kind_of = [kinds.setdefault(member.subscribed, len(kinds)) for member in self.members]
         readers: dict[bytes, list[int]] = {}
@@ -37,6 +39,8 @@ class Shape:
             for topic_id in sorted(subscribed):
                 if topic_id in self.spec.topics:
                     readers.setdefault(topic_id, []).append(kind)
+            if pace.spent(len(subscribed)):
+                yield
         alike: dict[tuple[int, ...], int] = {}
         for topic_id in sorted(readers):
             pool = alike.setdefault(tuple(readers[topic_id]), len(self.pools))
@@ -44,6 +48,8 @@ class Shape:
                 self.pools.append([])
             self.pools[pool].append(topic_id)
             self.pool_of[topic_id] = pool
+            if pace.spent(1 + len(readers[topic_id]) // 8):
+                yield
         of_kind: list[list[int]] = [[] for _ in kinds]
         for number, kind in enumerate(kind_of):
             of_kind[kind].append(number)
@@ -52,6 +58,8 @@ class Shape:
             self.subscribers.append(sorted(number for kind in reading for number in of_kind[kind]))
             for kind in reading:
                 reach_of_kind[kind].append(pool)
+            if pace.spent(len(reading) + len(self.subscribers[-1]) // 2):
+                yield
         self.reach = [reach_of_kind[kind] for kind in kind_of]
 
     def partitions(self, pool: int) -> int:

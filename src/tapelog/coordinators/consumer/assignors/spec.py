@@ -1,13 +1,14 @@
 """What a server-side assignor is given and what it gives back: frozen values and nothing else.
 
-A group's coordinator builds a `GroupSpec`, an assignor (`assign(spec) -> GroupAssignment`) answers who should own what.
+A group's coordinator builds a `GroupSpec`, an assignor (`assign(spec) -> GroupAssignment`) answers who should own what;
+for a large group it does so piece by piece, and the event loop serves others in between.
 Topics are named by id throughout; regular expressions are resolved before. The same spec gives the same answer in every
 process: member order is by id, and no set is iterated unsorted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from typing import Final, NamedTuple
 
 Assignment = Mapping[bytes, tuple[int, ...]]
@@ -49,5 +50,49 @@ class GroupSpec(NamedTuple):
     topics: Mapping[bytes, TopicSpec]
 
 
-Assignor = Callable[[GroupSpec], GroupAssignment]
-"""An assignor never fails: what nobody can own stays unassigned, a member without a wish gets an empty assignment."""
+PIECE_UNITS: Final = 20_000
+"""How much an assignor does at a time, in steps of its inner loops: about ten milliseconds."""
+
+Pieces = Generator[None, None, GroupAssignment]
+"""An assignment under way: yields after each piece, returns the answer."""
+
+
+class Pace:
+    """Counts the steps of an assignor, and says when a piece is over."""
+
+    __slots__ = ("_left", "_units")
+
+    def __init__(self, units: int = PIECE_UNITS) -> None:
+        self._units = self._left = units
+
+    def spent(self, steps: int) -> bool:
+        """So many steps were made (or are about to be): True if it is time to let others have their turn."""
+        self._left -= steps
+        if self._left > 0:
+            return False
+        self._left = self._units
+        return True
+
+
+class Assignor:
+    """An assignor never fails: what nobody can own stays unassigned, a member without a wish gets nothing."""
+
+    __slots__ = ("pieces",)
+
+    def __init__(self, pieces: Callable[[GroupSpec, Pace], Pieces]) -> None:
+        self.pieces = pieces
+        """The way to the answer, a bounded piece at a time. The spec must not change on the way."""
+
+    def __call__(self, spec: GroupSpec) -> GroupAssignment:
+        """The answer, however long it takes."""
+        return finished(self.pieces(spec, Pace()))
+
+
+def finished(pieces: Pieces) -> GroupAssignment:
+    """Go all the way."""
+    while True:
+        try:
+            next(pieces)
+        except StopIteration as end:
+            answer: GroupAssignment = end.value
+            return answer

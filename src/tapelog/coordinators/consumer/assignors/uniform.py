@@ -9,42 +9,49 @@ comes closer, and the next assignment goes on.)
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterator
 from heapq import heapify, heappop, heappush, heapreplace
 from typing import Final
 
 from tapelog.coordinators.consumer.assignors.racks import Racks
 from tapelog.coordinators.consumer.assignors.shape import Place, Shape
-from tapelog.coordinators.consumer.assignors.spec import GroupAssignment, GroupSpec
+from tapelog.coordinators.consumer.assignors.spec import Assignor, GroupSpec, Pace, Pieces
 
 PASSES_MAX: Final = 16
 
 
-def assign(spec: GroupSpec) -> GroupAssignment:
+def pieces(spec: GroupSpec, pace: Pace) -> Pieces:
     """Keep what can be kept, place what nobody has, move what balance asks for, then swap towards the right racks."""
-    table = _Table(spec)
-    table.place(table.keep())
-    table.balance()
+    shape = Shape(spec)
+    yield from shape.gather(pace)
+    table = _Table(shape, pace)
+    yield from table.place((yield from table.keep()))
+    yield from table.balance()
     if table.racks.known:
         for pool in range(len(table.shape.pools)):
-            table.racks.swap(pool, table.owned, table.kept)
-    return table.target()
+            yield from table.racks.swap(pool, table.owned, table.kept, pace)
+    return (yield from table.target())
+
+
+assign = Assignor(pieces)
 
 
 class _Table:
     """Who owns what so far, by member number and pool; what is kept from before comes first in each list."""
 
-    def __init__(self, spec: GroupSpec) -> None:
-        self.shape = Shape(spec)
-        self.racks = Racks(self.shape)
+    def __init__(self, shape: Shape, pace: Pace) -> None:
+        self.pace = pace
+        self.shape = shape
+        self.racks = Racks(shape)
         count = len(self.shape.members)
         self.load = [0] * count
         self.owned: list[dict[int, list[Place]]] = [{} for _ in range(count)]
         self.kept: dict[Place, int] = {}
         """Partitions whose owner before may still have them, with that owner."""
 
-    def keep(self) -> list[list[Place]]:
+    def keep(self) -> Generator[None, None, list[list[Place]]]:
         """Give everybody what it has and still subscribes to. Returns, by pool, the partitions that nobody has."""
-        shape, topics = self.shape, self.shape.spec.topics
+        shape, topics, pace = self.shape, self.shape.spec.topics, self.pace
         kept = self.kept
         for number, member in enumerate(shape.members):
             for topic_id in sorted(member.target):
@@ -56,21 +63,24 @@ class _Table:
                     kept.update(dict.fromkeys(places, number))
                     self.owned[number].setdefault(shape.pool_of[topic_id], []).extend(places)
                     self.load[number] += len(places)
+                    if pace.spent(1 + len(places)):
+                        yield
             if self.racks.known:
                 self.racks.worst_last(number, self.owned[number])
-        return [
-            [
-                (topic_id, p)
-                for topic_id in pool
-                for p in range(topics[topic_id].partition_count)
-                if (topic_id, p) not in kept
-            ]
-            for pool in shape.pools
-        ]
+                if pace.spent(2 * self.load[number]):
+                    yield
+        unowned: list[list[Place]] = [[] for _ in shape.pools]
+        for pool, topic_ids in enumerate(shape.pools):
+            for topic_id in topic_ids:
+                count = topics[topic_id].partition_count
+                unowned[pool].extend((topic_id, p) for p in range(count) if (topic_id, p) not in kept)
+                if pace.spent(1 + count // 2):
+                    yield
+        return unowned
 
-    def place(self, unowned: list[list[Place]]) -> None:
+    def place(self, unowned: list[list[Place]]) -> Iterator[None]:
         """Each partition to its least loaded subscriber; first the pools that have fewest to choose from."""
-        shape, load = self.shape, self.load
+        shape, load, pace = self.shape, self.load, self.pace
         order = sorted(
             (-shape.partitions(pool) / len(shape.subscribers[pool]), len(shape.subscribers[pool]), pool)
             for pool in range(len(shape.pools))
@@ -84,26 +94,32 @@ class _Table:
                 self.owned[number].setdefault(pool, []).append(where)
                 load[number] = held + 1
                 heapreplace(heap, (held + 1, number))
+                if pace.spent(2):
+                    yield
+            if pace.spent(len(heap) // 2):
+                yield
 
-    def balance(self) -> None:
+    def balance(self) -> Iterator[None]:
         """Move partitions from the most to the least loaded until no single move helps."""
         if self.load and max(self.load) - min(self.load) > 1:
             for _ in range(PASSES_MAX):
-                if not self._pass():
+                if not (yield from self._pass()):
                     break
 
-    def _pass(self) -> bool:
+    def _pass(self) -> Generator[None, None, bool]:
         """Let each member, least loaded first, take from the most loaded it can take from. True if one did.
 
         A giver's entry is corrected when it comes up; what members gain during a pass counts as theirs to give in the
         next.
         """
-        load, owned = self.load, self.owned
+        load, owned, pace = self.load, self.owned, self.pace
         givers: list[list[tuple[int, int]]] = [[] for _ in self.shape.pools]
         for number, by_pool in enumerate(owned):
             for pool, places in by_pool.items():
                 if places:
                     givers[pool].append((-load[number], number))
+            if pace.spent(len(by_pool)):
+                yield
         for heap in givers:
             heapify(heap)
         takers = [(held, number) for number, held in enumerate(load) if self.shape.reach[number]]
@@ -114,6 +130,8 @@ class _Table:
             if held != load[taker]:
                 heappush(takers, (load[taker], taker))
                 continue
+            if pace.spent(2 + 2 * len(self.shape.reach[taker])):
+                yield
             most, pool = self._most_loaded(givers, self.shape.reach[taker])
             if most < held + 2:
                 continue
@@ -142,7 +160,7 @@ class _Table:
                     break
         return best, where
 
-    def target(self) -> GroupAssignment:
+    def target(self) -> Pieces:
         """The table as the answer."""
         answer: dict[str, dict[bytes, tuple[int, ...]]] = {}
         for number, member in enumerate(self.shape.members):
@@ -151,4 +169,6 @@ class _Table:
                 for topic_id, p in places:
                     by_topic.setdefault(topic_id, []).append(p)
             answer[member.member_id] = {topic_id: tuple(sorted(by_topic[topic_id])) for topic_id in sorted(by_topic)}
+            if self.pace.spent(1 + self.load[number]):
+                yield
         return answer
