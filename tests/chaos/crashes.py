@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, Producer, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tapelog.testing import Broker
@@ -229,8 +229,17 @@ class Crashes:
     def progress(self) -> None:
         """Until the live reader has seen output written from now on: a lack of progress is a failure too."""
         asked = Consumer({"bootstrap.servers": self.server.bootstrap, "group.id": "unused", **QUICK})
-        places = [TopicPartition(OUTPUT, partition) for partition in range(PARTITIONS)]
-        ends = [asked.get_watermark_offsets(place, timeout=20)[1] for place in places]
+        ends: list[int] = []
+
+        def told() -> bool:
+            try:
+                places = [TopicPartition(OUTPUT, partition) for partition in range(PARTITIONS)]
+                ends[:] = [asked.get_watermark_offsets(place, timeout=20)[1] for place in places]
+            except KafkaException:  # a broker that has just come back may not lead yet
+                return False
+            return True
+
+        until(told, "the ends of the output", seconds=60, pause=0.05)
         asked.close()
         until(
             lambda: any(offset >= ends[partition] for partition, offset, _ in self.live.seen[-1000:]),
@@ -245,6 +254,14 @@ class Crashes:
     def repeated(self) -> bool:
         """Whether the live reader has seen a value twice."""
         return len({value for _, _, value in self.live.seen}) < len(self.live.seen)
+
+    def lost(self) -> bool:
+        """Whether the live reader has seen a value before which one is missing; inputs are processed in order."""
+        for partition in range(PARTITIONS):
+            numbers = {int(value) for where, _, value in self.live.seen if where == partition}
+            if numbers and len(numbers) < (max(numbers) - partition) // PARTITIONS + 1:
+                return True
+        return False
 
     def run(self, kills: int, *, kills_max: int = 0, enough: Callable[[], bool] = lambda: True) -> Verdict:
         """So many crashes at random points of the work, more until it is `enough`; then the end and the verdict."""

@@ -150,9 +150,13 @@ class Completions:
         if not completion.remaining:
             self._context.submit(lambda: self._complete(completion))
             return
-        self._markers.write(
-            completion.marker, list(completion.remaining), lambda codes: self._answered(completion, codes)
-        )
+        try:
+            self._markers.write(
+                completion.marker, list(completion.remaining), lambda codes: self._answered(completion, codes)
+            )
+        except Exception:  # a mistake of ours may cost time, but never leaves a decided transaction open for ever
+            log.exception("writing the markers of %s failed", completion.transactional_id)
+            self._answered(completion, dict.fromkeys(completion.remaining, ErrorCode.UNKNOWN_SERVER_ERROR))
 
     def _answered(self, completion: Completion, codes: dict[tuple[str, int], ErrorCode]) -> None:
         if not self._current(completion):

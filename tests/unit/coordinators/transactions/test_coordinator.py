@@ -202,6 +202,25 @@ def test_markers_that_are_answered_after_the_coordinator_went_change_nothing(ben
     assert bench.machine.completions.under_way == []
 
 
+def test_a_writer_of_markers_that_breaks_is_asked_again(
+    bench: TransactionBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    producer = init(bench)
+    admit(bench, producer)
+    write, broken = bench.markers.write, [True, True]
+
+    def breaks(*arguments: Any) -> None:
+        if broken.pop() if broken else False:
+            raise RuntimeError("a mistake")
+        write(*arguments)
+
+    monkeypatch.setattr(bench.markers, "write", breaks)
+    assert end(bench, producer).error_code == ErrorCode.NONE
+    bench.advance(1000)
+    assert bench.machine.completions.under_way == []
+    assert [where for _, where in bench.markers.written] == [WHERE]
+
+
 def test_a_fenced_coordinator_stops(bench: TransactionBench) -> None:
     producer = init(bench)
     admit(bench, producer)
