@@ -85,6 +85,8 @@ class SimDisk:
         self.flush_ms_max = 5
         self.syncs_until_failure: int | None = None
         self.skips_syncs = False  # a planted bug: claims to have synced
+        self.lost_renames: list[str] = []
+        """New names that a power cut took back."""
         self.trace: list[str] = []
         self._used = 0
         self._alive = True
@@ -98,7 +100,7 @@ class SimDisk:
         found = SimDisk(self.entropy, timers)
         found.capacity_bytes, found.flush_ms_max = self.capacity_bytes, self.flush_ms_max
         found.skips_syncs = self.skips_syncs
-        found.root = self.root.after_power_cut(self.entropy, {})
+        found.root = self.root.after_power_cut(self.entropy, {}, found.lost_renames)
         found._used = sum(len(node.contents) for node in found.root.walk() if isinstance(node, FileNode))
         found.trace = [*self.trace, "power cut"]
         return found
@@ -112,6 +114,10 @@ class SimDisk:
         found.root, found._used = self.root, self._used
         found.trace = [*self.trace, "kill"]
         return found
+
+    def flip_bit(self, path: str, position: int, bit: int) -> None:
+        """Bit rot: a file changes although nobody wrote to it."""
+        self._file(path).flip(position, bit)
 
     def check_alive(self) -> None:
         """A machine that is off must not be used."""

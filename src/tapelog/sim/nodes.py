@@ -41,6 +41,12 @@ class FileNode:
         _apply(self.contents, change)
         self.pending.append(change)
 
+    def flip(self, position: int, bit: int) -> None:
+        """A bit on the platter changes by itself."""
+        for contents in (self.contents, self.durable):
+            if position < len(contents):
+                contents[position] ^= 1 << bit
+
     def sync(self, count: int | None = None) -> None:
         """Make the first count changes durable; all of them if not said otherwise."""
         done = len(self.pending) if count is None else min(count, len(self.pending))
@@ -89,11 +95,13 @@ class DirNode:
         self.durable = dict(self.names)
         self.pending = []
 
-    def after_power_cut(self, chance: SimEntropy, seen: dict[int, FileNode | DirNode]) -> DirNode:
-        """What is found when the power is back."""
+    def after_power_cut(self, chance: SimEntropy, seen: dict[int, FileNode | DirNode], lost: list[str]) -> DirNode:
+        """What is found when the power is back; new names of renames that are gone are added to `lost`."""
         found = DirNode()
         names = dict(self.durable)
-        for steps in self.pending[: chance.below(len(self.pending) + 1)]:
+        kept = chance.below(len(self.pending) + 1)
+        lost.extend(steps[1][0] for steps in self.pending[kept:] if len(steps) == 2)
+        for steps in self.pending[:kept]:
             for name, node in steps:
                 if node is None:
                     names.pop(name, None)
@@ -104,7 +112,9 @@ class DirNode:
             twin = seen.get(id(node))
             if twin is None:
                 twin = (
-                    node.after_power_cut(chance) if isinstance(node, FileNode) else node.after_power_cut(chance, seen)
+                    node.after_power_cut(chance)
+                    if isinstance(node, FileNode)
+                    else node.after_power_cut(chance, seen, lost)
                 )
                 seen[id(node)] = twin
             found.names[name] = twin

@@ -64,6 +64,7 @@ class SimProducer:
         self._batches: deque[tuple[int, list[bytes]]] = deque()  # (first sequence, values), not acknowledged
         self._in_flight = 0
         self._next_sequence = 0
+        self._known = False
         ledger.sent[number] = []
 
     def connected(self, client: Client) -> None:
@@ -101,7 +102,9 @@ class SimProducer:
                 )
             return
         epoch = self._epoch_of_client  # changes when an answer says: again from the first
-        while epoch == self._epoch_of_client and self._in_flight < min(IN_FLIGHT_MAX, len(self._batches)):
+        # A partition that does not know the producer takes any sequence as the first, in Kafka as well: one at a time
+        limit = IN_FLIGHT_MAX if self._known else 1
+        while epoch == self._epoch_of_client and self._in_flight < min(limit, len(self._batches)):
             sequence, values = self._batches[self._in_flight]
             self._in_flight += 1
             self._send(client, sequence, values)
@@ -133,4 +136,5 @@ class SimProducer:
         assert first == sequence, "acknowledgements must come in order"
         self._batches.popleft()
         self._in_flight -= 1
+        self._known = True
         self.ledger.acknowledged[self.number] = first + len(values)

@@ -124,6 +124,12 @@ class SimTransactional:
         """Whether it could begin a transaction now."""
         return self._next is None and self.current is None and not self.dead
 
+    @property
+    def waits_for(self) -> str:
+        """What it is at, for those who look for a reason."""
+        step = self._next.__name__.strip("_") if self._next is not None else "write" if self.current else "nothing"
+        return f"{self.name}: {step}{f' of {self.current.number}' if self.current else ''}"
+
     def begin(self, txn: Txn) -> None:
         """Begin a transaction."""
         assert self.idle

@@ -1,0 +1,172 @@
+"""The applications of a simulated cluster and what they were promised.
+
+Idempotent producers with acks=1 and acks=all, transactional ones (`sim.payments`), consumers of both isolation levels
+that remember everything they saw, a group that commits offsets, and an administrator (`sim.administrator`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from tapelog.sim.administrator import Administrator
+from tapelog.sim.cluster import Cluster
+from tapelog.sim.following import Follower
+from tapelog.sim.payments import PARTITIONS as PAYMENT_PARTITIONS
+from tapelog.sim.payments import TOPIC as PAYMENTS
+from tapelog.sim.payments import Payments
+from tapelog.sim.producer import Ledger, SimProducer
+from tapelog.sim.reading import read
+from tapelog.sim.routing import Session
+from tapelog.wire.messages.offset_commit_request import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from tapelog.wire.messages.offset_fetch_request import OffsetFetchRequest, OffsetFetchRequestTopic
+
+TOPIC: Final = "orders"
+PARTITIONS: Final = 2
+ACKS: Final = (-1, 1, -1)
+"""What each producer asks for; they take turns over the partitions."""
+GROUP: Final = "billing"
+
+
+class Applications:
+    """All of them, on a Cluster."""
+
+    def __init__(self, cluster: Cluster, note: Callable[[str], None]) -> None:
+        self.cluster = cluster
+        self.entropy = cluster.entropy.fork()
+        self.note = note
+        self.ledgers = [Ledger() for _ in range(PARTITIONS)]
+        self.producers = [
+            SimProducer(n, TOPIC, n % PARTITIONS, self.ledgers[n % PARTITIONS], acks) for n, acks in enumerate(ACKS)
+        ]
+        self.orders = Follower(TOPIC, PARTITIONS, cluster.router("reader"), committed=False)
+        watcher = Follower(PAYMENTS, PAYMENT_PARTITIONS, cluster.router("watcher"), committed=True)
+        self.payments = Payments(self.entropy, cluster.session, watcher)
+        self.everything = Follower(PAYMENTS, PAYMENT_PARTITIONS, cluster.router("watcher"), committed=False)
+        self.administrator = Administrator(cluster, self.entropy, note)
+        self.committed = 0
+        self.attempted = 0
+        self._values = 0
+        self._committing = False
+        self._group: Session | None = None
+
+    def begin(self) -> None:
+        """Make the topics."""
+        self.administrator.create(TOPIC, PARTITIONS)
+        self.administrator.create(PAYMENTS, PAYMENT_PARTITIONS)
+
+    # -- what they do
+
+    def produce(self) -> None:
+        """Somebody writes."""
+        producer = self.producers[self.entropy.below(len(self.producers))]
+        values = []
+        for _ in range(1 + self.entropy.below(4)):
+            self._values += 1
+            values.append(b"%d:%d:" % (producer.number, self._values) + b"x" * self.entropy.below(300))
+        producer.add(values)
+        self.note(f"produce {producer.number} {len(values)}")
+        self.push()
+
+    def pay(self) -> None:
+        """Somebody begins a transaction, is replaced, stalls, or is late."""
+        payments, pick = self.payments, self.entropy.below(40)
+        what = (
+            payments.begin
+            if pick < 27
+            else payments.replace
+            if pick < 31
+            else payments.stall
+            if pick < 34
+            else payments.deliver_late
+        )
+        self.note(what())
+        self.push()
+
+    def commit_offset(self) -> None:
+        """The group says how far it is."""
+        if self._committing:
+            return
+        self.attempted += 1
+        self._committing = True
+        offset = self.attempted
+        self.note(f"commit {offset}")
+
+        def done(response: Any) -> None:
+            self._committing = False
+            if response is not None and response.topics[0].partitions[0].error_code == 0:
+                self.committed = max(self.committed, offset)
+
+        part = OffsetCommitRequestPartition(partition_index=0, committed_offset=offset, committed_metadata="")
+        request = OffsetCommitRequest(group_id=GROUP, generation_id_or_member_epoch=-1, member_id="")
+        request.topics = [OffsetCommitRequestTopic(name=TOPIC, partitions=[part])]
+        self.cluster.router("group").send(request, 8, done)
+
+    def administer(self) -> None:
+        """The administrator changes something."""
+        self.administrator.act()
+
+    def push(self) -> None:
+        """Everybody sends what may be sent."""
+        for producer in self.producers:
+            if producer.client is None or producer.client.closed:
+                producer.connected(self.cluster.session(f"producer-{producer.number}"))
+            producer.push()
+        self.payments.push()
+        self.orders.push()
+        self.everything.push()
+
+    def wake(self) -> None:
+        """Nobody stalls any more."""
+        self.payments.wake()
+        self.administrator.wake()
+
+    @property
+    def idle(self) -> bool:
+        """Whether nobody waits for anything."""
+        return not self.waiting()
+
+    def waiting(self) -> list[str]:
+        """Who waits."""
+        waiting = [f"producer {producer.number}" for producer in self.producers if not producer.idle]
+        waiting += [one.waits_for for one in self.payments.instances if not one.idle]
+        waiting += ["the administrator"] if self.administrator.busy else []
+        return waiting
+
+    @property
+    def acknowledged(self) -> int:
+        """How many records."""
+        return sum(sum(ledger.acknowledged.values()) for ledger in self.ledgers)
+
+    # -- what must be true
+
+    def check(self, *, final: bool) -> None:
+        """Compare what can be read with what was promised and with what consumers saw."""
+        client = self.cluster.session("auditor")
+        for index, ledger in enumerate(self.ledgers):
+            found = read(client, TOPIC, index).records
+            ledger.check([(int(value.split(b":")[0]), value) for _, value in found])
+            _same(self.orders, index, found)
+        for index in range(PAYMENT_PARTITIONS):
+            _same(self.everything, index, read(client, PAYMENTS, index).records)
+        if final:
+            client.pass_time(5000)
+        self.payments.check(client, final=final)
+        found_offset = self._offset(client)
+        assert self.committed <= max(found_offset, 0) <= self.attempted, (
+            f"the group's offset is {found_offset}, {self.committed} was acknowledged"
+        )
+
+    def _offset(self, client: Session) -> int:
+        request = OffsetFetchRequest(group_id=GROUP)
+        request.topics = [OffsetFetchRequestTopic(name=TOPIC, partition_indexes=[0])]
+        return int(client.call(request, 5).topics[0].partitions[0].committed_offset)
+
+
+def _same(follower: Follower, index: int, found: list[tuple[int, bytes]]) -> None:
+    seen = follower.seen[index]
+    assert seen == found[: len(seen)], f"{follower.topic}-{index}: a consumer saw what is not there"

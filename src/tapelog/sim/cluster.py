@@ -1,0 +1,115 @@
+"""Several machines of one cluster in one world, and clients on hosts of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from tapelog.base.ports import DiskError
+from tapelog.sim.entropy import SimEntropy
+from tapelog.sim.machine import PORT, Machine
+from tapelog.sim.net import SimNet
+from tapelog.sim.promises import Promises
+from tapelog.sim.rare import Rare
+from tapelog.sim.routing import Router, Session
+from tapelog.sim.world import World
+
+FORM_MS_MAX: Final = 30_000
+START_AGAIN_MS: Final = 200
+SETTINGS: Final = {
+    "broker.heartbeat.interval.ms": "300",
+    "broker.session.timeout.ms": "1500",
+    "controller.quorum.election.backoff.max.ms": "200",
+    "controller.quorum.election.timeout.ms": "300",
+    "controller.quorum.fetch.timeout.ms": "800",
+    "controller.quorum.request.timeout.ms": "500",
+    "leader.imbalance.check.interval.seconds": "5",
+    "metadata.log.max.record.bytes.between.snapshots": "20000",
+    "offsets.topic.num.partitions": "2",
+    "replica.fetch.backoff.ms": "100",
+    "replica.fetch.wait.max.ms": "300",
+    "replica.lag.time.max.ms": "1500",
+    "request.timeout.ms": "1500",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "500",
+    "transaction.state.log.num.partitions": "2",
+}
+"""Kafka's timeouts, five to twenty times shorter: more happens in a life of some seconds."""
+
+
+class Cluster:
+    """The machines; `boot` makes a cluster of them."""
+
+    def __init__(self, seed: int, nodes: int, settings: Mapping[str, str] | None = None) -> None:
+        self.entropy = SimEntropy(seed)
+        self.world = World()
+        self.net = SimNet(self.world, self.entropy.fork())
+        self.rare = Rare()
+        replicas = min(3, nodes)
+        given = {
+            **SETTINGS,
+            "default.replication.factor": str(replicas),
+            "min.insync.replicas": str(min(2, replicas)),
+            "offsets.topic.replication.factor": str(replicas),
+            "transaction.state.log.replication.factor": str(replicas),
+            "transaction.state.log.min.isr": str(min(2, replicas)),
+            **(settings or {}),
+        }
+        self.replicas = replicas
+        self.machines = [
+            Machine(self.world, self.net, self.entropy.fork(), number + 1, given) for number in range(nodes)
+        ]
+        self.promises = Promises(self.machines, self.rare)
+        self.world.after_event = self.promises.after_event
+        self._routers: dict[str, Router] = {}
+        voters = [machine.format() for machine in self.machines]
+        for machine in self.machines:
+            machine.voters = voters if nodes > 1 else []
+
+    def boot(self) -> None:
+        """Start all; time passes until every broker serves."""
+        for machine in self.machines:
+            self.start(machine)
+        formed = self.world.run_until(self.serving, FORM_MS_MAX)
+        assert formed, f"the cluster never formed: {[self.state(machine) for machine in self.machines]}"
+
+    def serving(self) -> bool:
+        """Whether every node is up and unfenced, as all of them see it."""
+        count = len(self.machines)
+        for machine in self.machines:
+            core = machine.core
+            if core is None or machine.paused or len(core.image.alive_brokers()) < count:
+                return False
+        return True
+
+    def state(self, machine: Machine) -> str:
+        """One line about a machine, for those who look for a reason."""
+        core = machine.core
+        if core is None:
+            return f"{machine.name} down"
+        brokers = [broker.id for broker in core.image.alive_brokers()]
+        return f"{machine.name} epoch {core.metadata.broker_epoch} sees {brokers}{' paused' if machine.paused else ''}"
+
+    def start(self, machine: Machine) -> None:
+        """Start a process; later, if its disk does not let it."""
+        if machine.up:
+            return
+        machine.power_back()
+        try:
+            machine.boot()
+        except DiskError:
+            machine.kill()
+            machine.disk.capacity_bytes = machine.disk.syncs_until_failure = None
+            self.world.after(START_AGAIN_MS, lambda: self.start(machine))
+
+    def router(self, name: str) -> Router:
+        """The client of an application, on a host of its own."""
+        found = self._routers.get(name)
+        if found is None:
+            bootstrap = [(machine.name, PORT) for machine in self.machines]
+            found = Router(self.world, self.net.of(f"c-{name}"), self.entropy.fork(), bootstrap)
+            self._routers[name] = found
+        return found
+
+    def session(self, name: str) -> Session:
+        """A connection of that application to the cluster."""
+        return Session(self.router(name))

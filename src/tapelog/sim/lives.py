@@ -1,0 +1,68 @@
+"""Lives by the seed: one, or many over several processes, with what became of each as a value."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from tapelog.sim.cluster_life import ClusterLife
+from tapelog.sim.workload import Life
+
+KEPT_EVENTS: Final = 60
+
+
+class Lived:
+    """What became of a seed; `broken` says which promise was not kept."""
+
+    def __init__(self, seed: int, broken: str, trace: list[str], events: dict[str, int], virtual_ms: int) -> None:
+        self.seed = seed
+        self.broken = broken
+        self.trace = trace
+        self.events = events
+        self.virtual_ms = virtual_ms
+
+
+def live(cluster: bool, seed: int) -> Lived:
+    """One life, of a cluster or of a single node."""
+    broken = ""
+    life: ClusterLife | Life = ClusterLife(seed) if cluster else Life(seed)
+    try:
+        life.run()
+    except Exception as error:  # whatever escapes a node is a broken promise, too
+        broken = f"{type(error).__name__}: {error}" if not isinstance(error, AssertionError) else str(error) or "assert"
+    if isinstance(life, ClusterLife):
+        return Lived(seed, broken, life.trace, life.cluster.rare.counts, life.world.now_ms)
+    return Lived(seed, broken, life.trace, life.events, life.clock.monotonic_ms())
+
+
+def live_many(cluster: bool, seeds: Sequence[int], jobs: int) -> Iterator[Lived]:
+    """Many lives, in the order in which they end."""
+    if jobs <= 1:
+        for seed in seeds:
+            yield live(cluster, seed)
+        return
+    with multiprocessing.get_context("spawn").Pool(jobs, _quiet) as pool:
+        yield from pool.imap_unordered(_live_short, [(cluster, seed) for seed in seeds], chunksize=4)
+
+
+def commit() -> str:
+    """Which source this is: a seed alone says little."""
+    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "an unknown commit"
+
+
+def _live_short(task: tuple[bool, int]) -> Lived:
+    lived = live(*task)
+    del lived.trace[: -KEPT_EVENTS if lived.broken else None]
+    return lived
+
+
+def _quiet() -> None:
+    logging.getLogger("tapelog").setLevel(logging.CRITICAL + 1)

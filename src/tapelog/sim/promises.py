@@ -1,0 +1,92 @@
+"""What must be true of all nodes together after every event, looked at from outside.
+
+One leader per epoch, of the quorum and of each partition; high watermarks that do not go back while a process lives;
+the same batches below them on every node; nobody leads without what was committed.
+"""
+
+from __future__ import annotations
+
+from tapelog.replication.partition import Partition
+from tapelog.sim.history import History, Key
+from tapelog.sim.machine import Machine
+from tapelog.sim.rare import Rare
+
+METADATA_KEY: Key = (b"", 0)
+
+
+class Seen:
+    """What was last seen of a partition on a node."""
+
+    __slots__ = ("boot", "end", "epoch", "high_watermark", "leading")
+
+    def __init__(self, boot: int) -> None:
+        self.boot = boot
+        self.high_watermark = 0
+        self.end = 0
+        self.epoch = -1
+        self.leading = False
+
+
+class Promises:
+    """Checks machines after they did something."""
+
+    def __init__(self, machines: list[Machine], rare: Rare) -> None:
+        self.machines = machines
+        self.rare = rare
+        self.histories: dict[Key, History] = {}
+        self.quorum: dict[int, int] = {}
+        self._seen: dict[tuple[int, Key], Seen] = {}
+
+    def after_event(self) -> None:
+        """Look at whoever did something."""
+        for machine in self.machines:
+            if machine.touched:
+                machine.touched = False
+                if machine.core is not None and machine.failure is None:
+                    self._look(machine)
+
+    def _look(self, machine: Machine) -> None:
+        core = machine.core
+        assert core is not None
+        for state in core.topics.values():
+            for partition in state.partitions:
+                if partition is not None and not partition.closed:
+                    self._partition(machine, (state.topic_id, partition.index), partition)
+        self._partition(machine, METADATA_KEY, core.metadata.partition)
+        self._quorum(machine)
+
+    def _partition(self, machine: Machine, key: Key, partition: Partition) -> None:
+        seen = self._seen.get((machine.node_id, key))
+        high_watermark, log = partition.high_watermark, partition.log
+        if seen is None or seen.boot != machine.boots:
+            seen = self._seen[machine.node_id, key] = Seen(machine.boots)
+        leading, epoch, end = self.leading(key, partition), partition.leader_epoch, log.end_offset
+        if (
+            high_watermark == seen.high_watermark
+            and end == seen.end
+            and leading == seen.leading
+            and epoch == seen.epoch
+        ):
+            return
+        history = self.histories.get(key)
+        if history is None:
+            history = self.histories[key] = History(f"{partition.topic}-{partition.index}")
+        who = f"node {machine.node_id}"
+        assert epoch >= seen.epoch, f"{who}: {history.name} goes back from epoch {seen.epoch} to {epoch}"
+        assert high_watermark >= seen.high_watermark, (
+            f"{who}: the high watermark of {history.name} goes back from {seen.high_watermark} to {high_watermark}"
+        )
+        if high_watermark > seen.high_watermark:
+            history.committed(who, log, seen.high_watermark, high_watermark)
+        if end < seen.end:
+            self.rare.count("divergent truncation")
+        if leading and (not seen.leading or epoch != seen.epoch):
+            history.led(machine.node_id, epoch, log)
+        seen.high_watermark, seen.end, seen.leading, seen.epoch = high_watermark, end, leading, epoch
+
+    def leading(self, key: Key, partition: Partition) -> bool:
+        """Whether the node believes that it leads."""
+        return key != METADATA_KEY and bool(getattr(partition, "leading", True))
+
+    def _quorum(self, machine: Machine) -> None:
+        """At most one node leads the quorum in an epoch."""
