@@ -23,6 +23,7 @@ ENFORCED: Final[frozenset[str]] = frozenset(
         "segment.index.bytes",
         "segment.jitter.ms",
         "segment.ms",
+        "tapelog.acks",
         "tapelog.flush",
         # their counterparts on the broker
         "log.cleanup.policy",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Hub:
-    """The work lists of one wake-up."""
+    """The work lists of one wake-up, and the few facts about the cluster that partitions need."""
 
     def __init__(self) -> None:
         self.dirty: list[Partition] = []
@@ -29,3 +29,15 @@ class Hub:
         """Parked fetches that may now be answerable."""
         self.held_bytes = 0
         """Batches that wait behind verification guards, of all partitions."""
+        self.node_id = -1
+        """Whom the replicas' lists call us."""
+        self.isr_changes: list[Partition] = []
+        """Led partitions that want another ISR of the controller."""
+        self.replicated: dict[Partition, None] = {}
+        """Led partitions with followers: the clock looks at them now and then."""
+        self.followed: list[Partition] = []
+        """Followed partitions whose own end or high watermark moved: their next fetch may go out."""
+        self.alive: dict[int, int] = {}
+        """Brokers that may enter an ISR (registered, not fenced, not about to stop), and their epochs."""
+        self.lag_ms_max = 30_000
+        """replica.lag.time.max.ms: who has been behind for longer leaves the ISR."""

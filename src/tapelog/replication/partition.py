@@ -1,45 +1,41 @@
-"""One partition on its leader: appends, the high watermark, and the queues that wait for it.
+"""One partition hosted here, as its leader or as a follower: appends, the high watermark, and the role.
 
-Called by the produce and fetch handlers and by the node core (`write`, `flushed`). Promises: nobody is
-answered before the bytes are as durable as the acknowledgement says, answers keep the order of appends, and
-the high watermark never goes back. With one replica the high watermark is the leader's own durable end
-(`page_cache` topics: what has been written).
+Called by the produce and fetch handlers, by the follower's fetcher, and by the node core (`write`, `flushed`).
+Promises: nobody is answered before the bytes are as durable as the acknowledgement says, answers keep the order of
+appends, the high watermark never goes back within a leader epoch. A leader's high watermark is the least durable end
+over the maximal ISR (`page_cache` topics: what has been written); a follower's is what its leader says, as far as its
+own disk has it. Roles change only when the published image says so.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from typing import Final
 
-from tapelog.log.log import CLIENT, COORDINATOR, Appended, FlushTicket, Log
+from tapelog.log.log import CLIENT, COORDINATOR, REPLICATION, Appended, FlushTicket, Log
 from tapelog.replication.guards import Guards
 from tapelog.replication.hub import Hub
-from tapelog.replication.waiting import AppendWaiter, FetchWaiter
+from tapelog.replication.isr import IsrChange
+from tapelog.replication.leadership import Leadership
+from tapelog.replication.progress import Replica
+from tapelog.replication.waiting import AppendWaiter
+from tapelog.replication.waitroom import Parked, WaitingRoom, release, wake
 from tapelog.wire.control_records import ended_epoch, marker_batch
-from tapelog.wire.errors import ErrorCode
+from tapelog.wire.errors import ErrorCode, KafkaError
 
 ORIGIN_CLIENT: Final = CLIENT
 ORIGIN_COORDINATOR: Final = COORDINATOR
+NO_LEADER: Final = -1
 _STORAGE_ERROR: Final = int(ErrorCode.KAFKA_STORAGE_ERROR)
-_TIMED_OUT: Final = int(ErrorCode.REQUEST_TIMED_OUT)
 _NOT_LEADER: Final = int(ErrorCode.NOT_LEADER_OR_FOLLOWER)
 _INVALID_TXN_STATE: Final = int(ErrorCode.INVALID_TXN_STATE)
+_TOO_FEW_NOW: Final = int(ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
 
 
-class Parked:
-    """An append that waits until `end_offset` is committed."""
-
-    def __init__(self, end_offset: int, waiter: AppendWaiter, index: int) -> None:
-        self.end_offset = end_offset
-        self.waiter = waiter
-        self.index = index
-
-
-class Partition:
-    """A partition this node leads."""
+class Partition(WaitingRoom):
+    """A partition this node holds. A new one leads alone, up to what its disk has; `lead` and `follow` change that."""
 
     def __init__(self, hub: Hub, log: Log, topic: str, topic_id: bytes, index: int, leader_epoch: int) -> None:
-        self.hub = hub
+        super().__init__(hub)
         self.log = log
         self.topic = topic
         self.topic_id = topic_id
@@ -47,23 +43,34 @@ class Partition:
         self.leader_epoch = leader_epoch
         self.high_watermark: int = log.durable_end
         self.page_cache = log.config.page_cache
-        self.replicas = 1
-        self.min_insync_replicas = 1
+        self.leading = True
+        self.leader = hub.node_id
+        self.alone = True
+        """Led here without followers: the high watermark is our own end."""
+        self.leadership: Leadership | None = None
+        """With followers: what the leader knows of them."""
+        self.under_min_isr = False
         self.watched = False
         self.offline = False
         self.closed = False
         self._queued = False
         self._unflushed = False
-        self._parked: deque[Parked] = deque()
-        self._parked_markers: deque[Parked] = deque()
-        self._waiters: dict[FetchWaiter, None] = {}
+        self.leader_high_watermark = self.high_watermark
+        """On a follower: what its leader has committed."""
+        self.in_followed = False
         self.guards = Guards(hub)
         self.bytes_in = 0
         self.bytes_out = 0
         self.batches_in = 0
 
+    # --- appends -------------------------------------------------------------------------------------------------
+
     def append(self, buf: bytes, start: int, end: int, origin: int) -> Appended:
         """Validate, give offsets to, and queue one batch; raises KafkaError and changes nothing when it is refused."""
+        if not self.leading:
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{self.topic}-{self.index} is not led here")
+        if origin == COORDINATOR and self.under_min_isr:
+            raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS, f"{self.topic}-{self.index} has too few in-sync replicas")
         appended = self.log.append(buf, start, end, self.leader_epoch, origin)
         if not appended.duplicate:
             self.bytes_in += end - start
@@ -90,28 +97,51 @@ class Partition:
         self.guards.break_up_to(producer_id, ended_epoch(producer_epoch, transaction_version), _INVALID_TXN_STATE)
         return appended
 
+    def append_replicated(self, buf: bytes, start: int, end: int) -> Appended:
+        """Queue the leader's batches as they are, on a follower; KafkaError and no change when they do not fit."""
+        assert not self.leading, "a leader takes no batches from others"
+        appended = self.log.append(buf, start, end, self.leader_epoch, REPLICATION)
+        if not self._queued:
+            self._queued = True
+            self.hub.dirty.append(self)
+        return appended
+
     def park(self, end_offset: int, waiter: AppendWaiter, index: int) -> None:
-        """Tell the waiter when everything below end_offset is committed; at once if it already is."""
+        """Tell the waiter when everything below end_offset is committed; at once if it already is. On topics with
+        `tapelog.acks=quorum`: when a majority of the replicas has it."""
         if end_offset <= self.high_watermark:
             waiter.committed(index)
-        else:
+        elif self.alone or not self.log.config.acks_quorum:
             self._parked.append(Parked(end_offset, waiter, index))
+        else:
+            self._park_for_majority(end_offset, waiter, index)
+
+    def park_local(self, end_offset: int, waiter: AppendWaiter, index: int) -> None:
+        """acks=1: tell the waiter when this node's own disk has it (`page_cache` topics: when it is written)."""
+        if self.alone:
+            self.park(end_offset, waiter, index)
+        elif end_offset <= self.own_end:
+            waiter.committed(index)
+        else:
+            self._parked_local.append(Parked(end_offset, waiter, index))
 
     def park_marker(self, end_offset: int, waiter: AppendWaiter, index: int) -> None:
         """Like park, but on `page_cache` topics, too, not before the disk has it: its transaction is over then for the
         coordinator, and a marker that a power cut takes back would never be written again."""
         if self.page_cache:
             self._parked_markers.append(Parked(end_offset, waiter, index))
+        elif end_offset <= self.high_watermark:
+            waiter.committed(index)
         else:
-            self.park(end_offset, waiter, index)
+            self._parked.append(Parked(end_offset, waiter, index))
 
-    def add_fetch(self, waiter: FetchWaiter) -> None:
-        """Tell the waiter when the high watermark moves."""
-        self._waiters[waiter] = None
+    def _park_for_majority(self, end_offset: int, waiter: AppendWaiter, index: int) -> None:
+        if self.leadership is not None and end_offset <= self.leadership.majority_end(self.own_end):
+            waiter.committed(index)
+        else:
+            self._parked_majority.append(Parked(end_offset, waiter, index))
 
-    def remove_fetch(self, waiter: FetchWaiter) -> None:
-        """Forget the waiter; harmless if it is not waiting here."""
-        self._waiters.pop(waiter, None)
+    # --- disk ----------------------------------------------------------------------------------------------------
 
     def write(self) -> None:
         """Hand what was appended to the file system. Raises DiskError after failing everybody who waits for it."""
@@ -121,15 +151,26 @@ class Partition:
         try:
             self.log.write()
         except Exception:
+            if self.leadership is not None:
+                self.leadership.epoch_start = min(self.leadership.epoch_start, self.log.written_end)
             self.fail_parked_above(self.log.written_end, _STORAGE_ERROR)
             raise
+        if self._tail_waiters:
+            wake(self.hub, self._tail_waiters)
         if self.page_cache:
-            self._advance(self.log.written_end)
+            if self.alone:
+                self._advance(self.log.written_end)
+            else:
+                self._moved(self.hub.now_ms)
             unflushed = self.log.written_end - self.log.durable_end
             flush = unflushed >= self.log.config.flush_messages or len(self._parked_markers) > 0
         else:
             flush = True
-        if flush and not self._unflushed:
+        if flush:
+            self._flush_soon()
+
+    def _flush_soon(self) -> None:
+        if not self._unflushed:
             self._unflushed = True
             self.hub.unflushed.append(self)
 
@@ -143,15 +184,161 @@ class Partition:
         if self.closed:
             return
         self.log.end_flush(ticket)
-        if not self.page_cache:
+        if not self.alone:
+            self._moved(self.hub.now_ms)
+        elif not self.page_cache:
             self._advance(self.log.durable_end)
-        _release(self._parked_markers, self.log.durable_end)
+        if self._parked_markers:
+            self._release_markers()
+
+    @property
+    def own_end(self) -> int:
+        """Up to where this replica's own copy counts."""
+        return self.log.written_end if self.page_cache else self.log.durable_end
+
+    # --- roles ---------------------------------------------------------------------------------------------------
+
+    def lead(
+        self, leader_epoch: int, partition_epoch: int, replicas: tuple[int, ...], isr: tuple[int, ...], now_ms: int
+    ) -> None:
+        """Lead in a new leader epoch. What followers claimed before does not count any more; who waits, waits on: a
+        leader that stays one has lost nothing."""
+        self.leading = True
+        self.leader = self.hub.node_id
+        self.leader_epoch = leader_epoch
+        self.leadership = Leadership(self.hub, leader_epoch, self.log.end_offset)
+        self.update(partition_epoch, replicas, isr, now_ms)
+
+    def update(self, partition_epoch: int, replicas: tuple[int, ...], isr: tuple[int, ...], now_ms: int) -> None:
+        """The same leader epoch, and perhaps other replicas or another ISR. Older news than what the controller has
+        told us already are left aside. A follower has nothing to learn from this."""
+        lead = self.leadership
+        if lead is None or not lead.assign(replicas, isr, partition_epoch, now_ms):
+            return
+        self.alone = len(replicas) == 1
+        if self.alone:
+            self.hub.replicated.pop(self, None)
+        else:
+            self.hub.replicated[self] = None
+        self._count_in_sync()
+        self._moved(now_ms)
+
+    def follow(self, leader: int, leader_epoch: int) -> None:
+        """Somebody else leads (-1: nobody): whoever waits for us to commit something is told to ask there."""
+        was_leading = self.leading
+        self.leading = False
+        self.alone = False
+        self.under_min_isr = False
+        self.leader = leader
+        self.leader_epoch = leader_epoch
+        self.leadership = None
+        self.leader_high_watermark = self.high_watermark
+        self.hub.replicated.pop(self, None)
+        if was_leading:
+            self.guards.close(_NOT_LEADER)
+            self.fail_parked_above(-1, _NOT_LEADER)
+        self.wake_fetches()
+
+    def leader_says(self, high_watermark: int, start_offset: int) -> None:
+        """A follower's leader has committed up to there, and begins there."""
+        self.leader_high_watermark = high_watermark
+        self._moved(self.hub.now_ms)
+        if self.log.start_offset < start_offset <= self.high_watermark:
+            self.log.increment_start_offset(start_offset)
+            self.wake_fetches()
+
+    def truncated(self) -> None:
+        """The log was cut (only ever a follower's): the high watermark follows it, and the next round makes the cut
+        durable. What was readable here can be gone only after an unclean election, or with the start of the log."""
+        self.high_watermark = min(self.high_watermark, self.log.end_offset)
+        self.leader_high_watermark = min(self.leader_high_watermark, self.log.end_offset)
+        self._flush_soon()
+        self.wake_fetches()
+
+    # --- followers -----------------------------------------------------------------------------------------------
+
+    def follower(self, replica: int, knows_epoch: bool) -> Replica:
+        """The follower of that id. KafkaError if it has none here: as far as we know, or as far as it knows."""
+        found = self.leadership.followers.get(replica) if self.leadership is not None else None
+        if found is None:
+            code = ErrorCode.UNKNOWN_LEADER_EPOCH if knows_epoch else ErrorCode.NOT_LEADER_OR_FOLLOWER
+            raise KafkaError(code, f"{replica} is no replica of {self.topic}-{self.index}")
+        return found
+
+    def follower_fetched(
+        self, replica: int, offset: int, broker_epoch: int, now_ms: int, start_offset: int = -1
+    ) -> None:
+        """A follower fetches from offset in this leader epoch: everything below is safe on its side. KafkaError if it
+        is no replica here, or if the fetch is older than the registration of its broker."""
+        lead, follower = self.leadership, self.follower(replica, True)
+        assert lead is not None
+        if follower.stale(broker_epoch, self.hub.alive):
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"a fetch of broker {replica} from before it came back")
+        before = follower.end
+        follower.fetched(offset, start_offset, broker_epoch, self.log.written_end, now_ms)
+        if not follower.counted and lead.may_enter(follower, self.high_watermark, now_ms):
+            self._ask([*lead.in_sync.isr, replica])
+        if offset != before:
+            self._moved(now_ms)
+
+    def check_isr(self, now_ms: int) -> None:
+        """By the clock: ask for an ISR without those who lag, and go on without those who only seemed to come."""
+        lead = self.leadership
+        if lead is None:
+            return
+        if lead.in_sync.asked is None:
+            late = lead.lagging(self.log.written_end, now_ms)
+            if late:
+                self._ask([id for id in lead.in_sync.isr if id not in late])
+        self._moved(now_ms)
+
+    def isr_agreed(self, change: IsrChange, isr: tuple[int, ...], partition_epoch: int, now_ms: int) -> None:
+        """The controller answered a change of ours with what holds now."""
+        lead = self.leadership
+        if lead is not None and lead.in_sync.asked is change and lead.in_sync.agreed(isr, partition_epoch):
+            lead.recount()
+            self._count_in_sync()
+            self._moved(now_ms)
+
+    def isr_refused(self, change: IsrChange, code: int, now_ms: int) -> bool:
+        """The controller refused a change of ours; whether it must be sent again."""
+        lead = self.leadership
+        if lead is None or lead.in_sync.asked is not change:
+            return False
+        again = lead.in_sync.refused(code, now_ms)
+        lead.recount()
+        self._moved(now_ms)
+        return again
+
+    def _ask(self, isr: list[int]) -> None:
+        assert self.leadership is not None
+        self.leadership.ask(isr)
+        self.hub.isr_changes.append(self)
+
+    def _count_in_sync(self) -> None:
+        """Whether enough are in sync for acks=all; if not any more, those who wait for that are told."""
+        lead = self.leadership
+        if lead is None:
+            return
+        config, count = self.log.config, len(lead.followers) + 1
+        least = max(config.min_insync_replicas, count // 2 + 1 if config.acks_quorum else 1)
+        lead.min_isr = min(least, count)  # as Kafka has it
+        self.under_min_isr = lead.under_min_isr
+        if self.under_min_isr:
+            self.fail_replicated_above(self.high_watermark, _TOO_FEW_NOW)
+
+    # --- what is committed ---------------------------------------------------------------------------------------
+
+    @property
+    def high_watermark_is_known(self) -> bool:
+        """False while a new leader cannot say what is committed: its epoch began above the high watermark it knows."""
+        return self.leadership is None or self.leadership.epoch_start <= self.high_watermark
 
     def epoch_end_offset(self, epoch: int) -> tuple[int, int]:
         """(largest known epoch <= epoch, where it ended); (-1, -1) if unknown. The log learns of an epoch with its
-        first record; one in which nothing was written ended where the log ends."""
+        first record; one in which nothing was written ended where the leader's log ends."""
         latest = self.log.leader_epoch_cache.latest
-        if latest < epoch <= self.leader_epoch:
+        if self.leading and latest < epoch <= self.leader_epoch:
             known = epoch if latest < 0 or epoch == self.leader_epoch else latest
             return known, self.log.end_offset
         return self.log.epoch_end_offset(epoch)
@@ -159,49 +346,49 @@ class Partition:
     def use_config(self) -> None:
         """The log's configuration changed: take over what concerns acknowledgements."""
         self.page_cache = self.log.config.page_cache
-        self.min_insync_replicas = min(self.log.config.min_insync_replicas, self.replicas)  # as Kafka has it
-        if self.page_cache:
+        self._count_in_sync()
+        if not self.alone:
+            self._moved(self.hub.now_ms)
+        elif self.page_cache:
             self._advance(self.log.written_end)
 
-    def wake_fetches(self) -> None:
-        """Let every parked fetch look again (the start offset moved, or the partition went away)."""
-        for waiter in self._waiters:
-            if not waiter.ripe:
-                waiter.ripe = True
-                self.hub.ripe.append(waiter)
-
     def close(self, code: int = _NOT_LEADER) -> None:
-        """Stop leading: everybody who waits is told so."""
+        """The partition is here no more: everybody who waits is told so."""
         self.closed = True
+        self.hub.replicated.pop(self, None)
         self.guards.close(code)
         self.fail_parked_above(-1, code)
         self.wake_fetches()
 
-    def fail_parked_above(self, offset: int, code: int) -> None:
-        """Fail every parked append that needs more than `offset`."""
-        parked, self._parked = self._parked, deque()
-        markers, self._parked_markers = self._parked_markers, deque()
-        self._parked.extend([entry for entry in parked if entry.end_offset <= offset])
-        self._parked_markers.extend([entry for entry in markers if entry.end_offset <= offset])
-        for entry in (*parked, *markers):
-            if entry.end_offset > offset:
-                entry.waiter.failed(entry.index, code)
+    def _moved(self, now_ms: int) -> None:
+        """Our own end, a claim, the ISR or the role changed: tell whom that concerns."""
+        lead, own_end = self.leadership, self.own_end
+        if not self.leading:
+            self._advance(min(own_end, self.leader_high_watermark))
+            if not self.in_followed:
+                self.in_followed = True
+                self.hub.followed.append(self)
+            return
+        if self._parked_local:
+            release(self._parked_local, own_end)
+        if lead is not None:
+            if self._parked_majority:
+                release(self._parked_majority, lead.majority_end(own_end))
+            own_end = lead.ceiling(own_end, self.log.written_end, now_ms)
+        self._advance(own_end)
+        if self._parked_majority:
+            release(self._parked_majority, self.high_watermark)
+        if self._parked_markers:
+            self._release_markers()
 
-    def expire_parked(self, now_ms: int) -> None:
-        """The disk takes its time: tell those whose time is over. Their batches stay, and may yet become visible."""
-        parked, self._parked = self._parked, deque()
-        markers, self._parked_markers = self._parked_markers, deque()
-        self._parked.extend([entry for entry in parked if not entry.waiter.overdue(now_ms)])
-        self._parked_markers.extend([entry for entry in markers if not entry.waiter.overdue(now_ms)])
-        for entry in (*parked, *markers):
-            if entry.waiter.overdue(now_ms):
-                entry.waiter.failed(entry.index, _TIMED_OUT)
+    def _release_markers(self) -> None:
+        release(self._parked_markers, min(self.high_watermark, self.log.durable_end))
 
     def _advance(self, offset: int) -> None:
         if offset <= self.high_watermark:
             return
         self.high_watermark = offset
-        _release(self._parked, offset)
+        release(self._parked, offset)
         if self._waiters:
             self.wake_fetches()
         if self.watched:
@@ -213,10 +400,6 @@ class Partition:
         assert self.high_watermark <= log.end_offset, (self.high_watermark, log.end_offset)
         if not self.page_cache:
             assert self.high_watermark <= log.durable_end, (self.high_watermark, log.durable_end)
-
-
-def _release(parked: deque[Parked], offset: int) -> None:
-    """Tell those who wait for no more than offset."""
-    while parked and parked[0].end_offset <= offset:
-        entry = parked.popleft()
-        entry.waiter.committed(entry.index)
+        assert not self.alone or self.leading
+        if not self.leading:
+            assert not (self._parked or self._parked_local or self._parked_majority or self._parked_markers)

@@ -1,76 +1,14 @@
-"""A partition on its leader: who is told when, that the high watermark never goes back, and how it ends."""
+"""A partition without followers: who is told when, that the high watermark never goes back, and how it ends."""
 
 from __future__ import annotations
 
 import pytest
 
 from tapelog.base.ports import DiskFullError
-from tapelog.log.config import LogConfig
-from tapelog.log.log import CLIENT, Log
-from tapelog.replication.hub import Hub
-from tapelog.replication.partition import Partition
-from tapelog.replication.waiting import AppendWaiter, FetchWaiter
-from tapelog.sim.clock import SimClock
-from tapelog.sim.disk import SimDisk
-from tapelog.sim.entropy import SimEntropy
+from tapelog.log.log import CLIENT
 from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.record_batch import Record, build_batch
-
-
-class Told(AppendWaiter):
-    """Notes what it is told: index and error code."""
-
-    def __init__(self) -> None:
-        self.told: list[tuple[int, int]] = []
-
-    def committed(self, index: int) -> None:
-        self.told.append((index, 0))
-
-    def failed(self, index: int, code: int) -> None:
-        self.told.append((index, code))
-
-
-class Reader(FetchWaiter):
-    """A fetch that waits."""
-
-    def retry(self) -> None:
-        self.ripe = False
-
-
-class Bench:
-    """A partition on a simulated disk, driven by hand."""
-
-    def __init__(self, **configs: str) -> None:
-        self.hub, self.clock, self.told = Hub(), SimClock(), Told()
-        self.disk = SimDisk(SimEntropy(1))
-        config = LogConfig({name.replace("_", "."): value for name, value in configs.items()})
-        self.disk.mkdir("t-0")
-        log = Log.open(
-            self.disk,
-            "t-0",
-            topic="t",
-            partition=0,
-            config=config,
-            clock=self.clock,
-            recovery_point=0,
-            start_offset=0,
-            clean=False,
-        )
-        self.partition = Partition(self.hub, log, "t", b"\1" * 16, 0, 0)
-
-    def append(self, index: int, value: bytes = b"v") -> int:
-        """Append a record and wait for it under this number; its offset."""
-        batch = build_batch([Record(0, self.clock.wall_ms(), b"k", value)])
-        offset = self.partition.append(batch, 0, len(batch), CLIENT).last_offset
-        self.partition.park(offset + 1, self.told, index)
-        return offset
-
-    def flush(self) -> None:
-        """One flush round, to its end."""
-        ticket = self.partition.begin_flush()
-        for file in ticket.files:
-            file.sync()
-        self.partition.flushed(ticket)
+from tests.unit.replication.bench import Bench, Reader
 
 
 def test_waiters_are_told_in_order_when_the_flush_that_covers_them_ends() -> None:

@@ -241,7 +241,7 @@ def test_internal_topics_are_not_for_clients(rig: Rig, acks: int) -> None:
 
 
 def test_too_few_replicas_in_sync_are_an_error_only_with_acks_all(rig: Rig) -> None:
-    rig.partition().min_insync_replicas = 2
+    rig.partition().under_min_isr = True
     assert rig.produce().error_code == ErrorCode.NOT_ENOUGH_REPLICAS
     assert rig.produce(acks=1).error_code == 0
 

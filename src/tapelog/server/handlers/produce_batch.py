@@ -139,7 +139,7 @@ def append_batch(
     if partition.offline:
         part.error_code = _STORAGE
         return
-    if acks == -1 and partition.min_insync_replicas > 1:
+    if acks == -1 and partition.under_min_isr:
         part.error_code = _NOT_ENOUGH
         return
     try:
@@ -157,6 +157,9 @@ def append_batch(
     part.base_offset = appended.base_offset
     part.log_append_time_ms = appended.log_append_time_ms
     part.log_start_offset = appended.log_start_offset
-    if acks != 0:
+    if acks == -1:
         pending.waiting += 1
         partition.park(appended.last_offset + 1, pending, slot)
+    elif acks == 1:
+        pending.waiting += 1
+        partition.park_local(appended.last_offset + 1, pending, slot)

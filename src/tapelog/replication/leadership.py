@@ -1,0 +1,110 @@
+"""One leader epoch of a partition with followers: their progress, the ISR, and what follows for acknowledgements.
+
+Owned by a Partition while it leads. Decides, over values only: how far the high watermark may rise, how far a majority
+has come, who may enter the ISR and who must leave it.
+"""
+
+from __future__ import annotations
+
+from tapelog.replication.hub import Hub
+from tapelog.replication.isr import InSync, IsrChange
+from tapelog.replication.progress import NO_EPOCH, Replica
+
+
+class Leadership:
+    """The replicas of a partition, seen from its leader in one leader epoch."""
+
+    def __init__(self, hub: Hub, leader_epoch: int, epoch_start: int) -> None:
+        self.hub = hub
+        self.leader_epoch = leader_epoch
+        self.epoch_start = epoch_start
+        self.followers: dict[int, Replica] = {}
+        self.in_sync = InSync((), -1)
+        self.min_isr = 1
+
+    def assign(self, replicas: tuple[int, ...], isr: tuple[int, ...], partition_epoch: int, now_ms: int) -> bool:
+        """The image says who has a replica and who is in sync; False, and nothing changes, if that is older news."""
+        if not self.in_sync.learn(isr, partition_epoch):
+            return False
+        me, before = self.hub.node_id, self.followers
+        self.followers = {id: before.get(id) or Replica(id, id in isr, now_ms) for id in replicas if id != me}
+        self.recount()
+        return True
+
+    def recount(self) -> None:
+        """The ISR changed, or what is asked for did: note whom the high watermark waits for."""
+        maximal = self.in_sync.maximal
+        for follower in self.followers.values():
+            follower.counted = follower.id in maximal
+
+    @property
+    def under_min_isr(self) -> bool:
+        """Too few are in sync for acks=all."""
+        return len(self.in_sync.isr) < self.min_isr
+
+    def ceiling(self, own_end: int, leader_end: int, now_ms: int) -> int:
+        """How far the high watermark may rise: the least claim over the maximal ISR, ourselves included.
+
+        It also waits for those who are about to enter: they could never do so if it ran ahead of them. And it stands
+        still below min.insync.replicas, so that whoever was in sync then has everything that is committed (KIP-966).
+        """
+        if len(self.in_sync.isr) < self.min_isr:
+            return -1
+        lowest, hub = own_end, self.hub
+        for follower in self.followers.values():
+            if follower.end < lowest and (
+                follower.counted
+                or (follower.caught_up(leader_end, now_ms, hub.lag_ms_max) and follower.eligible(hub.alive))
+            ):
+                lowest = follower.end
+        return lowest
+
+    def majority_end(self, own_end: int) -> int:
+        """How far a majority of the replicas has come, counting only those in sync: nobody else will lead."""
+        isr = self.in_sync.isr
+        ends = [own_end]
+        for follower in self.followers.values():
+            if follower.id in isr:
+                ends.append(follower.end)
+        needed = (len(self.followers) + 1) // 2 + 1
+        if len(ends) < needed:
+            return -1
+        ends.sort(reverse=True)
+        return ends[needed - 1]
+
+    def may_enter(self, follower: Replica, high_watermark: int, now_ms: int) -> bool:
+        """It has everything that is committed, and all that was there when this epoch began: of the latter, more may be
+        committed than we know."""
+        in_sync = self.in_sync
+        return (
+            in_sync.asked is None
+            and follower.id not in in_sync.isr
+            and follower.end >= high_watermark
+            and follower.end >= self.epoch_start
+            and now_ms >= in_sync.not_before_ms
+            and follower.eligible(self.hub.alive)
+        )
+
+    def lagging(self, leader_end: int, now_ms: int) -> list[int]:
+        """Members of the ISR that have not caught up for too long, or hold no replica any more."""
+        late: list[int] = []
+        for id in self.in_sync.isr:
+            if id == self.hub.node_id:
+                continue
+            follower = self.followers.get(id)
+            if follower is None or not follower.caught_up(leader_end, now_ms, self.hub.lag_ms_max):
+                late.append(id)
+        return late
+
+    def ask(self, ids: list[int]) -> None:
+        """Ask for an ISR of these; the maximal one counts from now on."""
+        self.in_sync.ask(
+            IsrChange([(id, self._epoch_of(id)) for id in ids], self.leader_epoch, self.in_sync.partition_epoch)
+        )
+        self.recount()
+
+    def _epoch_of(self, id: int) -> int:
+        if id == self.hub.node_id:
+            return self.hub.alive.get(id, NO_EPOCH)
+        follower = self.followers.get(id)
+        return NO_EPOCH if follower is None else max(follower.broker_epoch, NO_EPOCH)

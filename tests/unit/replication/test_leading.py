@@ -1,0 +1,254 @@
+"""A leader with followers: what is committed, who is told when, and what min.insync.replicas asks."""
+
+from __future__ import annotations
+
+import pytest
+
+from tapelog.log.log import COORDINATOR
+from tapelog.wire.errors import ErrorCode, KafkaError
+from tapelog.wire.record_batch import Record, build_batch
+from tests.unit.replication.bench import ME, OTHER, THIRD, Bench, Reader
+
+AFTER_APPEND = ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+
+
+def test_acks_all_is_told_when_every_in_sync_replica_has_it_on_disk() -> None:
+    bench = Bench()
+    bench.lead()
+    bench.store(1)
+    assert (bench.told.told, bench.high_watermark) == ([], 0)
+    bench.claim(OTHER, 1)
+    assert bench.told.told == []
+    bench.claim(THIRD, 1)
+    assert (bench.told.told, bench.high_watermark) == ([(1, 0)], 1)
+
+
+def test_the_leaders_own_disk_counts_too() -> None:
+    bench = Bench()
+    bench.lead()
+    bench.append(1)
+    bench.partition.write()
+    bench.claim(OTHER, 1)
+    bench.claim(THIRD, 1)
+    assert (bench.told.told, bench.high_watermark) == ([], 0), "followers were faster than our disk"
+    bench.flush()
+    assert bench.told.told == [(1, 0)]
+
+
+def test_acks_one_is_told_when_the_leaders_disk_has_it() -> None:
+    bench = Bench()
+    bench.lead()
+    bench.append(1, acks=1)
+    bench.partition.write()
+    assert bench.told.told == []
+    bench.flush()
+    assert (bench.told.told, bench.high_watermark) == ([(1, 0)], 0)
+
+
+def test_on_page_cache_topics_what_is_written_counts() -> None:
+    bench = Bench(tapelog_flush="page-cache")
+    bench.lead()
+    bench.append(1, acks=1)
+    bench.append(2)
+    bench.partition.write()
+    assert bench.told.told == [(1, 0)]
+    bench.claim(OTHER, 2)
+    bench.claim(THIRD, 2)
+    assert bench.told.told == [(1, 0), (2, 0)]
+
+
+def test_a_replica_out_of_sync_is_not_waited_for() -> None:
+    bench = Bench()
+    bench.lead(isr=(ME, OTHER))
+    bench.store(1)
+    bench.claim(OTHER, 1)
+    assert bench.told.told == [(1, 0)]
+
+
+def test_a_replica_about_to_enter_the_isr_is_waited_for() -> None:
+    bench = Bench()
+    bench.lead(isr=(ME, OTHER))
+    bench.store(1)
+    bench.claim(OTHER, 1)
+    bench.hub.alive[THIRD] = 99  # the image does not know it yet: it cannot be asked in
+    bench.partition.follower_fetched(THIRD, 1, 100, bench.now_ms)
+    bench.hub.alive[THIRD] = 100
+    bench.store(2)
+    bench.claim(OTHER, 2)
+    assert bench.high_watermark == 1, "else it would never get there under load"
+    bench.claim(THIRD, 2)
+    assert bench.high_watermark == 2
+    assert bench.asked().ids == (ME, OTHER, THIRD)
+
+
+def test_one_who_only_seemed_to_come_is_not_waited_for_for_ever() -> None:
+    bench = Bench()
+    bench.lead(isr=(ME, OTHER))
+    bench.hub.alive[THIRD] = 99
+    bench.partition.follower_fetched(THIRD, 0, 100, bench.now_ms)
+    bench.hub.alive[THIRD] = 100
+    bench.store(1)
+    bench.claim(OTHER, 1)
+    assert bench.told.told == []
+    bench.now_ms += bench.hub.lag_ms_max + 1
+    bench.partition.check_isr(bench.now_ms)
+    assert bench.told.told == [(1, 0)]
+
+
+def test_a_follower_that_goes_back_does_not_take_the_high_watermark_with_it() -> None:
+    bench = Bench()
+    bench.lead(replicas=(ME, OTHER), isr=(ME, OTHER))
+    bench.store(1, 2)
+    bench.claim(OTHER, 2)
+    bench.claim(OTHER, 1)
+    assert bench.high_watermark == 2
+    bench.store(3)
+    bench.claim(OTHER, 2)
+    assert bench.high_watermark == 2
+    bench.claim(OTHER, 3)
+    assert bench.high_watermark == 3
+
+
+def test_fetches_of_followers_wake_up_when_something_is_written() -> None:
+    bench = Bench()
+    bench.lead()
+    follower, consumer = Reader(), Reader()
+    bench.partition.add_replica_fetch(follower)
+    bench.partition.add_fetch(consumer)
+    bench.append(1)
+    bench.partition.write()
+    assert bench.hub.ripe == [follower]
+    bench.flush()
+    bench.claim(OTHER, 1)
+    bench.claim(THIRD, 1)
+    assert bench.hub.ripe == [follower, consumer]
+
+
+# -- min.insync.replicas
+
+
+def test_too_few_in_sync_are_noticed_and_forgotten() -> None:
+    bench = Bench(min_insync_replicas="2")
+    partition = bench.lead(isr=(ME,))
+    assert partition.under_min_isr
+    partition.update(2, (ME, OTHER, THIRD), (ME, OTHER), bench.now_ms)
+    assert not partition.under_min_isr
+
+
+def test_no_more_are_asked_for_than_there_are_replicas() -> None:
+    bench = Bench(min_insync_replicas="3")
+    assert not bench.lead(replicas=(ME, OTHER), isr=(ME, OTHER)).under_min_isr
+
+
+def test_who_waits_is_told_when_the_isr_shrinks_too_far() -> None:
+    bench = Bench(min_insync_replicas="2")
+    bench.lead()
+    bench.store(1)
+    bench.append(2, acks=1)
+    bench.partition.update(2, (ME, OTHER, THIRD), (ME,), bench.now_ms)
+    assert bench.told.told == [(1, AFTER_APPEND)]
+    bench.partition.write()
+    bench.flush()
+    assert bench.told.told == [(1, AFTER_APPEND), (2, 0)], "acks=1 never waited for them"
+
+
+def test_below_min_isr_nothing_more_is_committed() -> None:
+    bench = Bench(min_insync_replicas="2")
+    bench.lead(isr=(ME,))
+    bench.store(1, acks=1)
+    assert (bench.told.told, bench.high_watermark) == ([(1, 0)], 0)
+    bench.partition.update(2, (ME, OTHER, THIRD), (ME, OTHER), bench.now_ms)
+    bench.claim(OTHER, 1)
+    assert bench.high_watermark == 1
+
+
+def test_coordinators_write_nothing_below_min_isr() -> None:
+    bench = Bench(min_insync_replicas="2")
+    partition = bench.lead(isr=(ME,))
+    batch = build_batch([Record(0, 0, b"k", b"v")])
+    with pytest.raises(KafkaError) as refused:
+        partition.append(batch, 0, len(batch), COORDINATOR)
+    assert refused.value.code == ErrorCode.NOT_ENOUGH_REPLICAS
+    assert partition.log.end_offset == 0
+
+
+# -- tapelog.acks=quorum
+
+
+def test_with_quorum_a_majority_is_enough() -> None:
+    bench = Bench(tapelog_acks="quorum")
+    bench.lead()
+    bench.store(1)
+    assert bench.told.told == []
+    bench.claim(THIRD, 1)
+    assert (bench.told.told, bench.high_watermark) == ([(1, 0)], 0), "acknowledged, and readable once all have it"
+    bench.store(2)
+    bench.claim(OTHER, 1)
+    assert bench.high_watermark == 1
+    bench.claim(OTHER, 2)
+    assert bench.told.told == [(1, 0), (2, 0)]
+
+
+def test_with_quorum_the_leader_need_not_be_of_the_majority() -> None:
+    bench = Bench(tapelog_acks="quorum")
+    bench.lead()
+    bench.append(1)
+    bench.partition.write()
+    bench.claim(OTHER, 1)
+    bench.claim(THIRD, 1)
+    assert bench.told.told == [(1, 0)]
+
+
+def test_with_quorum_a_minority_in_sync_is_too_few() -> None:
+    bench = Bench(tapelog_acks="quorum")
+    assert bench.lead(isr=(ME,)).under_min_isr
+
+
+def test_with_quorum_replicas_out_of_sync_do_not_count() -> None:
+    bench = Bench(tapelog_acks="quorum")
+    bench.lead(replicas=(ME, OTHER, THIRD, 4, 5), isr=(ME, OTHER, THIRD))
+    bench.store(1)
+    bench.claim(OTHER, 1)
+    bench.partition.follower_fetched(4, 1, -1, bench.now_ms)
+    assert bench.told.told == []
+    bench.claim(THIRD, 1)
+    assert bench.told.told == [(1, 0)]
+
+
+# -- waiting
+
+
+def test_who_has_waited_too_long_is_told_so() -> None:
+    bench = Bench()
+    bench.lead()
+    bench.store(1)
+    bench.told.deadline_ms = 500
+    bench.partition.expire_parked(499)
+    assert bench.told.told == []
+    bench.partition.expire_parked(500)
+    assert bench.told.told == [(1, ErrorCode.REQUEST_TIMED_OUT)]
+    bench.claim(OTHER, 1)
+    bench.claim(THIRD, 1)
+    assert bench.high_watermark == 1
+    assert len(bench.told.told) == 1
+
+
+def test_markers_on_page_cache_topics_wait_for_followers_and_the_disk() -> None:
+    bench = Bench(tapelog_flush="page-cache")
+    partition = bench.lead()
+    end = bench.append(0, acks=0) + 1
+    partition.park_marker(end, bench.told, 7)
+    partition.write()
+    bench.claim(OTHER, end)
+    bench.claim(THIRD, end)
+    assert (bench.high_watermark, bench.told.told) == (1, [])
+    bench.flush()
+    assert bench.told.told == [(7, 0)]
+    end = bench.append(0, acks=0) + 1
+    partition.park_marker(end, bench.told, 8)
+    partition.write()
+    bench.flush()
+    assert bench.told.told == [(7, 0)]
+    bench.claim(OTHER, end)
+    bench.claim(THIRD, end)
+    assert bench.told.told == [(7, 0), (8, 0)]
