@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tapelog.base.ports import DiskError
 from tapelog.raft.values import OffsetEpoch
 from tapelog.sim.entropy import SimEntropy
 from tapelog.wire import record_batch
@@ -29,9 +30,10 @@ class Disk:
 class MemoryLog:
     """RaftLog on such a disk. The world calls `write` after each step, and `begin_flush`/`end_flush` as time passes."""
 
-    def __init__(self, disk: Disk, entropy: SimEntropy) -> None:
+    def __init__(self, disk: Disk, entropy: SimEntropy, later: Callable[[Callable[[], None]], None]) -> None:
         self.disk = disk
         self.entropy = entropy
+        self.later = later
         self.entries = list(disk.entries)
         self.start_offset, self._start_epoch = disk.start
         self.written_end = self.durable_end = self.end_offset
@@ -53,10 +55,10 @@ class MemoryLog:
         self.entries.append((base, end, epoch, placed))
         return end
 
-    def append_replicated(self, data: bytes) -> int:
+    def append_replicated(self, data: bytes, epoch: int) -> int:
         for header in record_batch.batches(data, 0, len(data)):
             assert header.base_offset == self.end_offset, "a gap"
-            assert header.leader_epoch >= self.last_epoch, "an epoch went back"
+            assert epoch >= header.leader_epoch >= self.last_epoch, "an epoch went back"
             end = header.last_offset + 1
             self.entries.append((header.base_offset, end, header.leader_epoch, data[header.position : header.end]))
         return self.end_offset
@@ -78,7 +80,15 @@ class MemoryLog:
                 found = OffsetEpoch(end, of)
         return found
 
-    def truncate(self, offset: int) -> None:
+    def truncate(self, offset: int, wanted: Callable[[], bool], done: Callable[[DiskError | None], None]) -> None:
+        def cut() -> None:
+            if wanted():
+                self.cut(offset)
+            done(None)
+
+        self.later(cut)
+
+    def cut(self, offset: int) -> None:
         if offset >= self.end_offset:
             return
         self.entries = [entry for entry in self.entries if entry[1] <= offset]
@@ -87,11 +97,18 @@ class MemoryLog:
             self.durable_end = self.end_offset
             self._truncated_unsynced = True
 
-    def restart_at(self, offset: int, epoch: int) -> None:
-        self.entries = []
-        self.start_offset, self._start_epoch = offset, epoch
-        self.written_end = self.durable_end = offset
-        self.disk.entries, self.disk.start = [], (offset, epoch)
+    def restart_at(
+        self, offset: int, epoch: int, wanted: Callable[[], bool], done: Callable[[DiskError | None], None]
+    ) -> None:
+        def cut() -> None:
+            if wanted():
+                self.entries = []
+                self.start_offset, self._start_epoch = offset, epoch
+                self.written_end = self.durable_end = offset
+                self.disk.entries, self.disk.start = [], (offset, epoch)
+            done(None)
+
+        self.later(cut)
 
     def advance_start(self, offset: int, epoch: int) -> None:
         """Everything below is in a snapshot."""

@@ -80,7 +80,15 @@ class Node:
         world = self.world
         self.timers = Timers(world.clock)
         timers = self.timers
-        self.log = MemoryLog(self.disk, world.entropy.fork())
+        booting = [True]
+
+        def soon(action: Callable[[], None]) -> None:
+            if booting[0] or world.entropy.chance(50):
+                action()
+            else:
+                timers.after(world.entropy.below(30), action)
+
+        self.log = MemoryLog(self.disk, world.entropy.fork(), soon)
         self._flushing = self._writing_snapshot = False
         self.epoch_led = -1
         newest = max(self.disk.snapshots, default=(0, 0))
@@ -104,8 +112,10 @@ class Node:
             self,
             world.configured,
             (self.endpoint,),
+            tuple(node.endpoint for node in world.nodes),
         )
         self.raft.start()
+        booting[0] = False
         self.settle()
 
     def crash(self) -> None:
@@ -370,6 +380,8 @@ class World:
             node = keys.get(voter.key)
             if node is not None:
                 holders += node.disk.start[0] >= entry[1] or entry in node.disk.entries
+            else:
+                holders += voter.key in self.lost_keys  # it may have had it
         assert holders >= voters.majority, f"{entry[:3]} is on {holders} disks only"
 
     def check_logs(self) -> None:

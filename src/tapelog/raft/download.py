@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from tapelog.base.ports import DiskError
 from tapelog.raft import requests
 from tapelog.raft.quorum import Quorum
 from tapelog.raft.roles import Follower
@@ -98,13 +99,22 @@ class Download:
         quorum = self.quorum
         if self._id is not id or quorum.closed:
             return
-        self.stop()
-        if error is None:
-            quorum.log.restart_at(id.offset, id.epoch)
-            quorum.history.install(id.offset, data)
-            quorum.high_watermark = max(quorum.high_watermark, id.offset)
-            quorum.listener.install_snapshot((id.offset, id.epoch))
-        self.done(error)
+        if error is not None:
+            self.stop()
+            self.done(error)
+            return
+
+        def begun_anew(error: DiskError | None) -> None:
+            if self._id is not id or quorum.closed:
+                return
+            self.stop()
+            if error is None:
+                quorum.history.install(id.offset, data)
+                quorum.high_watermark = max(quorum.high_watermark, id.offset)
+                quorum.listener.install_snapshot((id.offset, id.epoch))
+            self.done(error)
+
+        quorum.log.restart_at(id.offset, id.epoch, lambda: self._id is id and not quorum.closed, begun_anew)
 
     def _fail(self, why: str) -> None:
         self.stop()

@@ -14,7 +14,7 @@ from tapelog.base.ports import DiskError
 from tapelog.raft import control, requests
 from tapelog.raft.download import Download
 from tapelog.raft.quorum import Quorum
-from tapelog.raft.roles import Follower, Leader, Role, Unattached
+from tapelog.raft.roles import Follower, Leader, Resigned, Role, Unattached
 from tapelog.raft.values import NO_NODE, Endpoint, OffsetEpoch
 from tapelog.wire.errors import KafkaError
 from tapelog.wire.message import Message
@@ -52,7 +52,7 @@ class Following:
             if quorum.is_voter:
                 quorum.arm(quorum.config.fetch_timeout_ms, self.stand)
             self._fetch()
-        elif isinstance(role, Unattached):
+        elif isinstance(role, Unattached | Resigned):
             quorum.later(ASK_AROUND_MS, self._ask_around)
 
     def durable(self) -> None:
@@ -150,13 +150,13 @@ class Following:
             return
         if diverging is not None and diverging.end_offset >= 0:
             self.truncate(OffsetEpoch(diverging.end_offset, diverging.epoch))
-        else:
-            data = partition.records
-            if data and not self._append(requests.plain(data)):
-                quorum.later(quorum.config.retry_backoff_ms, self._fetch)
-                return
-            self._told_high_watermark = partition.high_watermark
-            quorum.advance(min(partition.high_watermark, quorum.log.durable_end))
+            return
+        data = partition.records
+        if data and not self._append(requests.plain(data)):
+            quorum.later(quorum.config.retry_backoff_ms, self._fetch)
+            return
+        self._told_high_watermark = partition.high_watermark
+        quorum.advance(min(partition.high_watermark, quorum.log.durable_end))
         self._fetch()
 
     def _append(self, data: bytes) -> bool:
@@ -164,7 +164,7 @@ class Following:
         if control.batch_ends(data)[0] != quorum.log.end_offset:
             return False
         try:
-            quorum.log.append_replicated(data)
+            quorum.log.append_replicated(data, quorum.epoch)
         except (KafkaError, WireError):
             return False  # damaged on the way: ask again
         quorum.history.append(data)
@@ -176,8 +176,21 @@ class Following:
         ours = quorum.log.end_of_epoch(end.epoch)
         offset = min(ours.offset, end.offset) if ours.epoch == end.epoch else ours.offset
         assert offset >= quorum.high_watermark, f"cutting to {offset}, below what is committed: {quorum.high_watermark}"
-        quorum.log.truncate(offset)
-        quorum.history.truncate(offset)
+        role, token = quorum.role, object()
+        self._under_way = token
+
+        def cut(error: DiskError | None) -> None:
+            quorum.history.truncate(quorum.log.end_offset)
+            if error is not None:
+                quorum.trouble(error)
+            if self._under_way is token:
+                self._under_way = None
+                if error is None:
+                    self._fetch()
+                else:
+                    quorum.later(quorum.config.election_timeout_ms, self._fetch)
+
+        quorum.log.truncate(offset, lambda: quorum.role is role and not quorum.closed, cut)
 
     def _downloaded(self, error: Exception | None) -> None:
         """A snapshot took the log's place, or could not be had."""
@@ -198,12 +211,15 @@ class Following:
         quorum, role = self.quorum, self.quorum.role
         if isinstance(role, Leader) or self._under_way is not None:
             return
-        others = [voter for voter in quorum.voters.others(quorum.me) if voter.endpoint is not None]
+        if quorum.log.durable_end < quorum.log.end_offset:  # asking is a fetch, and a fetch claims what is durable
+            quorum.later(ASK_AROUND_MS, self._ask_around)
+            return
+        known = [voter.endpoint for voter in quorum.voters.others(quorum.me)]
+        others = [e for e in (*known, *quorum.bootstrap) if e is not None and e not in quorum.endpoints]
         if not others:
             return
         self._asked += 1
-        voter = others[self._asked % len(others)]
-        assert voter.endpoint is not None
+        endpoint = others[self._asked % len(others)]
 
         def answered(response: FetchResponse | None) -> None:
             partition = _partition_of(response)
@@ -217,7 +233,7 @@ class Following:
                 again = self._fetch if isinstance(role, Follower) else self._ask_around
                 quorum.later(ASK_AROUND_MS, again)
 
-        self._ask(voter.key.id, voter.endpoint, answered)
+        self._ask(NO_NODE, endpoint, answered)
 
 
 def _partition_of(response: FetchResponse | None) -> PartitionData | None:

@@ -11,14 +11,14 @@ from typing import Final
 
 from tapelog.base.ports import Clock, DiskError, Entropy
 from tapelog.base.timers import Timers
-from tapelog.raft import describe, requests
+from tapelog.raft import describe
 from tapelog.raft.election import Elections
 from tapelog.raft.following import Following
 from tapelog.raft.leading import Leading
 from tapelog.raft.membership import Membership
 from tapelog.raft.ports import Listener, QuorumStore, RaftLog, Send, Snapshots
 from tapelog.raft.quorum import Quorum
-from tapelog.raft.roles import Follower, Leader, Resigned, Role, Unattached
+from tapelog.raft.roles import Follower, Leader, Resigned, Role
 from tapelog.raft.serving import Reply, Serving
 from tapelog.raft.values import NO_NODE, Endpoint, RaftConfig, ReplicaKey
 from tapelog.raft.values import Leader as LeaderView
@@ -45,7 +45,7 @@ FIRST_LOOK_MS: Final = 50
 
 
 class Raft:
-    """See the module. `configured` are the voters as long as the log names none."""
+    """See the module. `configured` are the voters as long as the log names none; `bootstrap`: others that may know."""
 
     def __init__(
         self,
@@ -63,11 +63,25 @@ class Raft:
         listener: Listener,
         configured: VoterSet,
         endpoints: tuple[Endpoint, ...] = (),
+        bootstrap: tuple[Endpoint, ...] = (),
         trouble: Callable[[DiskError], None] | None = None,
     ) -> None:
         me = ReplicaKey(node_id, directory_id)
         self.quorum = Quorum(
-            me, cluster_id, config, log, store, snapshots, send, timers, clock, entropy, listener, configured, endpoints
+            me,
+            cluster_id,
+            config,
+            log,
+            store,
+            snapshots,
+            send,
+            timers,
+            clock,
+            entropy,
+            listener,
+            configured,
+            endpoints,
+            bootstrap,
         )
         self.quorum.on_enter = self._entered
         self.quorum.on_advance = self._advanced
@@ -95,7 +109,7 @@ class Raft:
             self.elections.stand()
         elif quorum.leader_id not in (NO_NODE, quorum.me.id):
             quorum.become_follower(quorum.epoch, quorum.leader_id, None)
-        elif isinstance(quorum.role, Unattached):
+        else:
             self.following.entered(quorum.role)
         if not isinstance(quorum.role, Leader) and quorum.is_voter:
             quorum.arm(1 + quorum.entropy.below(FIRST_LOOK_MS), self.elections.stand)
@@ -255,7 +269,7 @@ class Raft:
         quorum = self.quorum
         for offset, epoch in quorum.snapshots.list()[-1:]:
             if quorum.log.end_offset < offset or quorum.log.last_epoch < epoch:
-                quorum.log.restart_at(offset, epoch)
+                quorum.log.restart_at(offset, epoch, lambda: True, _raise)
 
     def _entered(self, role: Role) -> None:
         self.serving.entered(role)
@@ -269,4 +283,6 @@ class Raft:
         self.membership.advanced()
 
 
-__all__ = ["Raft", "requests"]
+def _raise(error: DiskError | None) -> None:
+    if error is not None:
+        raise error

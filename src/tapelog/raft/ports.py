@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from tapelog.base.ports import DiskError
 from tapelog.raft.values import Endpoint, OffsetEpoch
 from tapelog.wire.message import Message
 
@@ -47,8 +48,9 @@ class RaftLog(Protocol):
         """As leader: queue one batch, giving it its offsets; returns the new end. Raises KafkaError or DiskError."""
         ...
 
-    def append_replicated(self, data: bytes) -> int:
-        """As follower: queue the leader's batches as they are; returns the new end. KafkaError if they do not fit."""
+    def append_replicated(self, data: bytes, epoch: int) -> int:
+        """As follower in that epoch: queue the leader's batches as they are; returns the new end. KafkaError if they
+        do not fit."""
         ...
 
     def read(self, offset: int, max_bytes: int) -> bytes:
@@ -59,12 +61,14 @@ class RaftLog(Protocol):
         """The largest known epoch <= epoch and where it ended; (start offset, epoch before it) if none is known."""
         ...
 
-    def truncate(self, offset: int) -> None:
-        """Cut off everything from offset on."""
+    def truncate(self, offset: int, wanted: Callable[[], bool], done: Callable[[DiskError | None], None]) -> None:
+        """Cut off everything from offset on, now or soon, unless it is not wanted any more by then."""
         ...
 
-    def restart_at(self, offset: int, epoch: int) -> None:
-        """Drop everything: the log begins and ends where a snapshot of that id ends."""
+    def restart_at(
+        self, offset: int, epoch: int, wanted: Callable[[], bool], done: Callable[[DiskError | None], None]
+    ) -> None:
+        """Drop everything, now or soon: the log begins and ends where a snapshot of that id ends."""
         ...
 
 

@@ -39,6 +39,7 @@ class Quorum:
         listener: Listener,
         configured: VoterSet,
         endpoints: tuple[Endpoint, ...] = (),
+        bootstrap: tuple[Endpoint, ...] = (),
     ) -> None:
         self.me = me
         self.cluster_id = cluster_id
@@ -51,6 +52,7 @@ class Quorum:
         self.entropy = entropy
         self.listener = listener
         self.endpoints = endpoints
+        self.bootstrap = bootstrap
         self.history = VoterHistory(configured)
         self.state = ElectionState()
         self.role: Role = Unattached()
