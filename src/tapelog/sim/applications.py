@@ -40,8 +40,10 @@ class Applications:
         self.entropy = cluster.entropy.fork()
         self.note = note
         self.ledgers = [Ledger() for _ in range(PARTITIONS)]
+        weak = len(cluster.machines) > 1
         self.producers = [
-            SimProducer(n, TOPIC, n % PARTITIONS, self.ledgers[n % PARTITIONS], acks) for n, acks in enumerate(ACKS)
+            SimProducer(n, TOPIC, n % PARTITIONS, self.ledgers[n % PARTITIONS], acks, weak=weak and acks == 1)
+            for n, acks in enumerate(ACKS)
         ]
         self.orders = Follower(TOPIC, PARTITIONS, cluster.router("reader"), committed=False)
         watcher = Follower(PAYMENTS, PAYMENT_PARTITIONS, cluster.router("watcher"), committed=True)
@@ -67,7 +69,7 @@ class Applications:
         values = []
         for _ in range(1 + self.entropy.below(4)):
             self._values += 1
-            values.append(b"%d:%d:" % (producer.number, self._values) + b"x" * self.entropy.below(300))
+            values.append(b"%d:%d:x" % (producer.number, self._values) + b"x" * self.entropy.below(300))
         producer.add(values)
         self.note(f"produce {producer.number} {len(values)}")
         self.push()

@@ -7,6 +7,7 @@ from typing import Final
 
 from tapelog.base.ports import DiskError
 from tapelog.sim.entropy import SimEntropy
+from tapelog.sim.listening import Listening
 from tapelog.sim.machine import PORT, Machine
 from tapelog.sim.net import SimNet
 from tapelog.sim.promises import Promises
@@ -60,6 +61,7 @@ class Cluster:
         ]
         self.promises = Promises(self.machines, self.rare)
         self.world.after_event = self.promises.after_event
+        self.net.listen_in = Listening(self.rare)
         self._routers: dict[str, Router] = {}
         voters = [machine.format() for machine in self.machines]
         for machine in self.machines:

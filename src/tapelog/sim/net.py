@@ -58,8 +58,6 @@ class SimNet:
         self.world = world
         self.entropy = entropy
         self.hosts: dict[str, Host] = {}
-        self.requests: dict[int, int] = {}
-        """How often each API was asked between whichever hosts."""
         self.listen_in: Callable[[End, bytes], None] | None = None
         """Told of every chunk that is sent, for those who count what happens."""
         self.slow_ms = 0

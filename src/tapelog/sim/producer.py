@@ -18,6 +18,8 @@ from tapelog.wire.messages.produce_response import ProduceResponse
 from tapelog.wire.record_batch import Record, build_batch
 
 IN_FLIGHT_MAX: Final = 5
+REFUSALS_MAX: Final = 5
+"""So often in a row the next batch of a weak producer is refused before it believes that others were lost."""
 RETRIABLE: Final = (
     ErrorCode.KAFKA_STORAGE_ERROR,
     ErrorCode.NOT_LEADER_OR_FOLLOWER,
@@ -35,6 +37,8 @@ class Ledger:
     def __init__(self) -> None:
         self.sent: dict[int, list[bytes]] = {}
         self.acknowledged: dict[int, int] = {}
+        self.weak: dict[int, bool] = {}
+        """Producers to whom nothing was promised but order, since they ask for acks=1 where leaders may fail."""
 
     def check(self, found: list[tuple[int, bytes]]) -> None:
         """Compare with (producer number, value) as read back from the partition."""
@@ -43,15 +47,34 @@ class Ledger:
             by_producer.setdefault(number, []).append(value)
         for number, sent in self.sent.items():
             got = by_producer.get(number, [])
+            if number in self.weak:
+                _check_weak(number, got)
+                continue
             safe = self.acknowledged.get(number, 0)
             assert len(got) >= safe, f"producer {number}: {safe} records acknowledged, only {len(got)} are there"
             assert got == sent[: len(got)], f"producer {number}: records are missing, repeated or out of order"
 
 
-class SimProducer:
-    """One producer of one partition."""
+def _check_weak(number: int, got: list[bytes]) -> None:
+    """What one producer id has written is there in order and once; what is there of another id may repeat it."""
+    last: dict[bytes, int] = {}
+    for value in got:
+        _, index, generation, _ = value.split(b":")
+        assert last.get(generation, -1) < int(index), f"producer {number}: records are repeated or out of order"
+        last[generation] = int(index)
 
-    def __init__(self, number: int, topic: str, partition: int, ledger: Ledger, acks: int) -> None:
+
+class SimProducer:
+    """One producer of one partition. A weak one may lose what was acknowledged, and begins anew then."""
+
+    def __init__(
+        self, number: int, topic: str, partition: int, ledger: Ledger, acks: int, *, weak: bool = False
+    ) -> None:
+        self.weak = weak
+        self.generation = 0
+        self._refused = 0
+        if weak:
+            ledger.weak[number] = True
         self.number = number
         self.topic = topic
         self.partition = partition
@@ -115,6 +138,8 @@ class SimProducer:
             self.producer_id = response.producer_id
 
     def _send(self, client: Client, sequence: int, values: list[bytes]) -> None:
+        if self.weak:
+            values = [b"%b:%d:%b" % (value[: value.index(b":x")], self.generation, b"x") for value in values]
         records = [Record(offset=i, timestamp=0, key=None, value=value, headers=[]) for i, value in enumerate(values)]
         batch = build_batch(records, producer_id=self.producer_id, producer_epoch=0, base_sequence=sequence)
         data = PartitionProduceData(index=self.partition, records=batch)
@@ -127,7 +152,12 @@ class SimProducer:
         if epoch != self._epoch_of_client:
             return
         code = response.responses[0].partition_responses[0].error_code
-        if code:
+        if code and code != ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
+            if self.weak and code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and sequence == self._batches[0][0]:
+                self._refused += 1
+                if self._refused > REFUSALS_MAX:
+                    self._begin_anew()
+                    return
             assert code in RETRIABLE, f"producer {self.number} got {ErrorCode(code).name}"
             self._in_flight = 0  # send again from the first that is not acknowledged
             self._epoch_of_client += 1
@@ -137,4 +167,16 @@ class SimProducer:
         self._batches.popleft()
         self._in_flight -= 1
         self._known = True
-        self.ledger.acknowledged[self.number] = first + len(values)
+        self._refused = 0
+        acknowledged = self.ledger.acknowledged
+        acknowledged[self.number] = acknowledged.get(self.number, 0) + len(values)
+
+    def _begin_anew(self) -> None:
+        """What was acknowledged is lost: another producer id, and sequences from zero."""
+        self.producer_id, self.generation, self._refused, self._known = -1, self.generation + 1, 0, False
+        self._epoch_of_client += 1
+        self._in_flight = self._next_sequence = 0
+        batches, self._batches = self._batches, deque()
+        for _, values in batches:
+            self._batches.append((self._next_sequence, values))
+            self._next_sequence += len(values)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from tapelog.replication.partition import Partition
 from tapelog.sim.history import History, Key
 from tapelog.sim.machine import Machine
+from tapelog.sim.noticing import Noticing
 from tapelog.sim.rare import Rare
 
 METADATA_KEY: Key = (b"", 0)
@@ -35,6 +36,7 @@ class Promises:
         self.rare = rare
         self.histories: dict[Key, History] = {}
         self.quorum: dict[int, int] = {}
+        self.noticing = Noticing(rare)
         self._seen: dict[tuple[int, Key], Seen] = {}
 
     def after_event(self) -> None:
@@ -48,6 +50,7 @@ class Promises:
     def _look(self, machine: Machine) -> None:
         core = machine.core
         assert core is not None
+        self.noticing.published(core.image)
         for state in core.topics.values():
             for partition in state.partitions:
                 if partition is not None and not partition.closed:
