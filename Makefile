@@ -5,6 +5,7 @@ PY := $(BIN)/python
 export PYTHONPATH := $(CURDIR)/src
 
 SEEDS ?= 2000
+LIFE ?= --cluster
 MINUTES ?= 5
 
 .DEFAULT_GOAL := help
@@ -59,8 +60,8 @@ lock: ## Pin dependencies again (needs uv); `tools/lock --upgrade` takes newer o
 clients: setup ## Fetch other people's clients for tests/clients (Java, Go, Node where present)
 	@sh tests/clients/setup.sh
 
-sim: setup ## The node in simulation: SEEDS=2000 seeds of power cuts
-	TAPELOG_SEEDS=$(SEEDS) $(BIN)/pytest -q -n 2 --timeout 0 tests/simulation
+sim: setup ## Whole clusters in simulation: SEEDS=2000 lives, or SEED=7 once more with its trace (LIFE= for single nodes)
+	@$(PY) -m tapelog.sim $(LIFE) $(if $(SEED),--seed $(SEED) --trace,--seeds $(SEEDS) --jobs 2)
 
 fuzz: setup ## Hostile bytes for MINUTES=5, new seeds each time
 	TAPELOG_FUZZ_MINUTES=$(MINUTES) $(BIN)/pytest -q --timeout 0 tests/fuzz
