@@ -14,6 +14,7 @@ from tapelog.base.ports import Entropy
 from tapelog.base.timers import Timers
 from tapelog.coordinators import admin, entry
 from tapelog.coordinators.caller import Caller
+from tapelog.coordinators.classic.ledger import Ledger
 from tapelog.coordinators.config import GroupConfig
 from tapelog.coordinators.consumer.config import ConsumerConfig, GroupOverrides
 from tapelog.coordinators.consumer.watch import TopicWatch
@@ -83,10 +84,11 @@ class GroupCoordinator:
         self.config = GroupConfig(settings)
         self.consumer_config = ConsumerConfig(settings, overrides)
         self._watch = TopicWatch(topics)
+        ledger = Ledger()
         self.runtime: Runtime[GroupMachine] = Runtime(
             coordinator_log,
             timers,
-            lambda context: GroupMachine(context, self.config, self.consumer_config, entropy, self._watch),
+            lambda context: GroupMachine(context, self.config, self.consumer_config, entropy, self._watch, ledger),
             commit_timeout_ms=self.config.commit_timeout_ms,
         )
         self._consumer = ConsumerRequests(self.runtime, self.consumer_config, self.partition_for)

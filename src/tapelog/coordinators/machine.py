@@ -6,6 +6,7 @@ The runtime drives it; the facade (`groups.GroupCoordinator`) calls the handlers
 from __future__ import annotations
 
 from tapelog.base.ports import Entropy
+from tapelog.coordinators.classic.ledger import Ledger
 from tapelog.coordinators.classic.owner import ClassicOwner
 from tapelog.coordinators.classic.rebalance import activate
 from tapelog.coordinators.classic.registry import ClassicGroups
@@ -37,9 +38,10 @@ class GroupMachine:
         consumer_config: ConsumerConfig,
         entropy: Entropy,
         watch: TopicWatch,
+        ledger: Ledger,
     ) -> None:
         self.state = GroupState()
-        self.classic = ClassicGroups(self.state, config, context, entropy)
+        self.classic = ClassicGroups(self.state, config, context, entropy, ledger)
         self.consumer = ConsumerGroups(
             self.state.consumer, config, consumer_config, context, entropy, watch, self.classic
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tapelog.coordinators.classic.ledger import MEMBER_BYTES, Ledger
 from tapelog.coordinators.classic.member import ClassicMember, Protocols
 from tapelog.coordinators.classic.subscription import CONSUMER, subscribed_topics
 from tapelog.coordinators.outcome import Reply
@@ -50,6 +51,9 @@ class ClassicGroup:
         self.subscribed: frozenset[str] | None = None
         self.new_member_added = False
         self.joined = 0
+        self.held_bytes = 0
+        """About what its members take in memory."""
+        self._ledger: Ledger | None = None
         self._speakers: dict[str, int] = {}
 
     # -- questions
@@ -113,6 +117,11 @@ class ClassicGroup:
         if generation != self.generation and generation != member.former_epoch:
             raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
 
+    @property
+    def sent_bytes(self) -> int:
+        """What its members sent, all their protocols together."""
+        return self.held_bytes - MEMBER_BYTES * len(self.members)
+
     # -- changes
 
     def transition(self, state: str, now_ms: int) -> None:
@@ -167,7 +176,19 @@ class ClassicGroup:
             reply.answer(response)
         return reply is not None
 
+    def enter(self, ledger: Ledger | None) -> None:
+        """What it holds counts there from now on (or, with None, nowhere)."""
+        if self._ledger is not None:
+            self._ledger.held_bytes -= self.held_bytes
+        if ledger is not None:
+            ledger.held_bytes += self.held_bytes
+        self._ledger = ledger
+
     def _count_protocols(self, member: ClassicMember, change: int) -> None:
+        size = change * (MEMBER_BYTES + sum([len(data) for _, data in member.protocols]))
+        self.held_bytes += size
+        if self._ledger is not None:
+            self._ledger.held_bytes += size
         for name, _ in member.protocols:
             self._speakers[name] = self._speakers.get(name, 0) + change
             if self._speakers[name] == 0:

@@ -16,6 +16,7 @@ from tapelog.coordinators.classic.group import (
     STABLE,
     ClassicGroup,
 )
+from tapelog.coordinators.classic.ledger import GROUP_BYTES_MAX
 from tapelog.coordinators.classic.member import ClassicMember, Protocols
 from tapelog.coordinators.classic.rebalance import (
     NEW_MEMBER_TIMEOUT_MS,
@@ -72,6 +73,9 @@ def join(
         groups.context.deadlines.cancel(session_deadline(group.group_id, request.member_id))
         reply.answer(JoinGroupResponse(error_code=ErrorCode.GROUP_MAX_SIZE_REACHED))
         return go_on(groups, group)
+    if not _has_memory(groups, group, attempt):
+        code = ErrorCode.COORDINATOR_NOT_AVAILABLE if groups.ledger.full else ErrorCode.GROUP_MAX_SIZE_REACHED
+        raise KafkaError(code)
     if not group.supports(request.protocol_type, attempt.protocols):
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     outcome = _join_again(groups, group, attempt) if request.member_id else _join_first(groups, group, attempt)
@@ -97,6 +101,17 @@ def _has_room(groups: ClassicGroups, group: ClassicGroup, member_id: str) -> boo
     if group.state == PREPARING_REBALANCE:
         return (member is not None and member.awaiting_join is not None) or group.joined < groups.config.members_max
     return member is not None or len(group.members) < groups.config.members_max
+
+
+def _has_memory(groups: ClassicGroups, group: ClassicGroup, attempt: Join) -> bool:
+    """What the request brings can be kept. Those who are members already may always come back with no more."""
+    size = sum([len(data) for _, data in attempt.protocols])
+    member = group.members.get(attempt.request.member_id)
+    if member is not None:
+        size -= sum([len(data) for _, data in member.protocols])
+        if size <= 0:
+            return True
+    return not groups.ledger.full and group.sent_bytes + size <= GROUP_BYTES_MAX
 
 
 # -- without a member id

@@ -57,6 +57,18 @@ def expect_pending(groups: ClassicGroups, group: ClassicGroup, member_id: str, t
     groups.context.set_deadline(
         session_deadline(group_id, member_id), timeout_ms, lambda: expire_session(groups, group_id, member_id)
     )
+    oldest = groups.promise(group_id, member_id)
+    if oldest is not None:
+        groups.context.submit(lambda: _take_back(groups, *oldest))
+
+
+def _take_back(groups: ClassicGroups, group_id: str, member_id: str) -> Outcome[None]:
+    """Too many ids were given out since: who has not joined by now asks for another."""
+    group = groups.active.get(group_id)
+    if group is None or member_id not in group.pending_joins:
+        return nothing()
+    groups.context.deadlines.cancel(session_deadline(group_id, member_id))
+    return expire_session(groups, group_id, member_id)
 
 
 def expire_session(groups: ClassicGroups, group_id: str, member_id: str) -> Outcome[None]:

@@ -17,6 +17,7 @@ from tapelog.coordinators.classic.group import (
     ClassicGroup,
     answer_sync,
 )
+from tapelog.coordinators.classic.ledger import PENDING_MAX, Ledger
 from tapelog.coordinators.classic.member import ClassicMember
 from tapelog.coordinators.config import GroupConfig
 from tapelog.coordinators.outcome import ShardContext
@@ -32,12 +33,16 @@ GROUP_TYPE: Final = "classic"
 class ClassicGroups:
     """The classic groups of one shard, with what their handlers need."""
 
-    def __init__(self, state: GroupState, config: GroupConfig, context: ShardContext, entropy: Entropy) -> None:
+    def __init__(
+        self, state: GroupState, config: GroupConfig, context: ShardContext, entropy: Entropy, ledger: Ledger
+    ) -> None:
         self.state = state
         self.config = config
         self.context = context
         self.entropy = entropy
+        self.ledger = ledger
         self.active: dict[str, ClassicGroup] = {}
+        self._promised: dict[tuple[str, str], None] = {}
 
     def find(self, group_id: str) -> ClassicGroup | None:
         """The group, or None if there is none (or one of the newer protocol)."""
@@ -59,7 +64,18 @@ class ClassicGroups:
 
     def keep(self, group: ClassicGroup) -> None:
         """The group has or expects members: remember it beyond its record."""
-        self.active[group.group_id] = group
+        if self.active.get(group.group_id) is not group:
+            self.active[group.group_id] = group
+            group.enter(self.ledger)
+
+    def promise(self, group_id: str, member_id: str) -> tuple[str, str] | None:
+        """An id was given out. Returns the group and id of the oldest promise if it is one too many."""
+        self._promised[group_id, member_id] = None
+        if len(self._promised) <= PENDING_MAX:
+            return None
+        oldest = next(iter(self._promised))
+        del self._promised[oldest]
+        return oldest
 
     def wall_ms(self) -> int:
         """Now, as written in records."""
@@ -78,6 +94,7 @@ class ClassicGroups:
         group = self.active.pop(group_id, None)
         if group is None:
             return
+        group.enter(None)
         deadlines = self.context.deadlines
         deadlines.cancel(join_deadline(group_id))
         deadlines.cancel(sync_deadline(group_id))
@@ -96,6 +113,7 @@ class ClassicGroups:
         image = self.state.metadata.committed(group_id)
         if idle and image is self.state.metadata.get(group_id) and (image is None or not image.members):
             del self.active[group_id]
+            group.enter(None)
 
     def drop_undone(self, error: ErrorCode) -> None:
         """After an undo: drop the groups whose creation was taken back."""
@@ -104,6 +122,7 @@ class ClassicGroups:
 
     def invariants(self) -> None:
         """What must hold between any two operations."""
+        assert self.ledger.held_bytes >= sum(group.held_bytes for group in self.active.values())
         assert all(group_id in self.active for group_id, image in self.state.metadata.items() if image.members)
         for group_id, group in self.active.items():
             assert self.exists(group_id), f"group {group_id} is active without a record"

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from tapelog.coordinators.consumer.assignors.spec import Assignor
 from tapelog.coordinators.consumer.member import JOINING_EPOCH, LEAVING_EPOCH, STATIC_LEAVING_EPOCH, CurrentAssignment
 from tapelog.coordinators.consumer.reconcile import Reported
 from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
+
+NAMES_MAX: Final = 50_000
+"""The longest subscription by names. Who reads more has a regular expression to say so."""
+
+NAMES_CHARS_MAX: Final = 1_000_000
+"""All its names together: what Kafka can write down of a member, too."""
 
 
 def check_request(request: ConsumerGroupHeartbeatRequest, api_version: int, assignors: Mapping[str, Assignor]) -> None:
@@ -26,6 +33,10 @@ def check_request(request: ConsumerGroupHeartbeatRequest, api_version: int, assi
         _refuse_if(owned is None or len(owned) > 0, "TopicPartitions must be empty when (re-)joining.")
         unsaid = request.subscribed_topic_names is None and request.subscribed_topic_regex is None
         _refuse_if(unsaid, "Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when (re-)joining.")
+    names = request.subscribed_topic_names or []
+    _refuse_if(len(names) > NAMES_MAX, f"SubscribedTopicNames has {len(names)} names, and {NAMES_MAX} are allowed.")
+    too_long = sum([len(name) for name in names]) > NAMES_CHARS_MAX
+    _refuse_if(too_long, f"SubscribedTopicNames has more than {NAMES_CHARS_MAX} characters.")
     _refuse_if(epoch == STATIC_LEAVING_EPOCH and request.instance_id is None, "InstanceId can't be null.")
     _refuse_if(epoch < STATIC_LEAVING_EPOCH, "MemberEpoch is invalid.")
     if request.server_assignor is not None and request.server_assignor not in assignors:
