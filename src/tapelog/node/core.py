@@ -8,7 +8,7 @@ simulator runs exactly this.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from tapelog.base.config import BrokerSettings
@@ -23,9 +23,11 @@ from tapelog.metadata.outcome import Outcome
 from tapelog.node.coordinators import Coordinators
 from tapelog.node.forwarding import Remote
 from tapelog.node.housekeeping import Housekeeping
+from tapelog.node.lifecycle import Lifecycle
 from tapelog.node.markers import LocalMarkers
 from tapelog.node.metadata import NodeMetadata
 from tapelog.node.partitions import CLUSTER_METADATA, Partitions
+from tapelog.node.producer_ids import ProducerIds
 from tapelog.node.rounds import FlushRounds
 from tapelog.replication.partition import Partition
 from tapelog.server.connection import Connection
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from tapelog.client.peers import Peers
     from tapelog.coordinators.groups import GroupCoordinator
     from tapelog.coordinators.transactions.coordinator import TransactionCoordinator
+    from tapelog.node.gate import ClusterGate
 
 log = logging.getLogger("tapelog.node")
 
@@ -69,11 +72,15 @@ class NodeCore(NodeApi):
         self.peers = _peers(net, timers, config.node_id)
         """Connections to other nodes; None for a node alone."""
         self.remote = Remote(self)
+        self.lifecycle = Lifecycle(self)
+        self.producer_ids = ProducerIds(self)
         self.dispatcher = Dispatcher(self)
         self.rounds = FlushRounds(self.hub, disk, self.storage_broke)
         self.failure: DiskError | None = None
         self.halt: Callable[[DiskError], None] = _ignore
         """What the shell does when the log directory fails: with one directory, the node stops."""
+        self.refused: Callable[[str], None] = _ignore
+        """What the shell does when the cluster will not have this node: it stops, and says why."""
         self.directory: LogDirectory
         self.partitions: Partitions
         self.metadata = NodeMetadata(self)
@@ -101,17 +108,22 @@ class NodeCore(NodeApi):
         )
         self.coordinators = Coordinators(self)
         self.partitions.open_all()
-        self.coordinators.elect(list(self.topics))
         self.settle()
 
-    def register(self, endpoints: Sequence[Endpoint], controller: Endpoint) -> None:
-        """Tell the cluster (now: ourselves) where this broker listens."""
-        self.metadata.register(
-            endpoints, controller, self.directory.directory_id, self.config.settings.get("broker.rack")
-        )
-        if not self.directory.clean:
-            self.metadata.lead_anew()
+    @property
+    def alone(self) -> bool:
+        """Whether this node is its whole cluster."""
+        return not self.config.voters
+
+    def register(self, endpoints: Sequence[Endpoint], controller: Endpoint | None) -> None:
+        """Tell the cluster where this node listens; `lifecycle` says when it may serve."""
+        self.lifecycle.start(endpoints, controller)
         self.settle()
+
+    def give_up(self, reason: str) -> None:
+        """This node can be of no use here."""
+        log.error("%s", reason)
+        self.refused(reason)
 
     def connect(self, peer_host: str, listener: str) -> Connection:
         """A client connected."""
@@ -124,7 +136,7 @@ class NodeCore(NodeApi):
 
     def settle(self) -> None:
         """End of a wake-up: write what was appended, move what became visible, start a flush round."""
-        hub = self.hub
+        hub, fetchers = self.hub, self.partitions.fetchers
         for _ in range(SETTLE_ROUNDS_MAX):
             self.coordinators.flush()
             if hub.dirty:
@@ -139,14 +151,19 @@ class NodeCore(NodeApi):
                 ripe, hub.ripe = hub.ripe, []
                 for waiter in ripe:
                     waiter.retry()
-            if not (hub.dirty or hub.advanced or hub.ripe or self.coordinators.busy):
+            if fetchers.busy:
+                fetchers.settle()
+            if not (hub.dirty or hub.advanced or hub.ripe or self.coordinators.busy or fetchers.busy):
                 break
         self.rounds.start()
 
     def shutdown(self) -> None:
         """Close everything cleanly: the next start reads no more than checkpoints."""
         self.housekeeping.stop()
+        self.lifecycle.stop()
         self.settle()
+        if self.peers is not None:
+            self.peers.close()
         if self.failure is None:
             self.directory.close(self.partitions.high_watermarks(), self.metadata.broker_epoch)
 
@@ -158,7 +175,6 @@ class NodeCore(NodeApi):
             self.partitions.remove(delta.deleted_topics)
         if delta.changed_topics:
             self.partitions.create(delta.changed_topics)
-            self._elect([topic.name for topic in delta.changed_topics])
         if delta.changed_configs:
             self.partitions.configure(delta.changed_configs)
         if delta.deleted_topics:
@@ -169,6 +185,7 @@ class NodeCore(NodeApi):
             self.groups.on_topics_changed([topic.name for topic in (*delta.deleted_topics, *delta.changed_topics)])
         if delta.changed_brokers:
             self.groups.on_brokers_changed()
+        self.lifecycle.image_published()
 
     def storage_broke(self, error: DiskError) -> None:
         """A disk failed in a way that leaves its contents in doubt: nothing more is acknowledged from it."""
@@ -204,6 +221,10 @@ class NodeCore(NodeApi):
     @property
     def markers(self) -> LocalMarkers:
         return self._markers
+
+    @property
+    def gate(self) -> ClusterGate:
+        return self.coordinators.gate
 
     @property
     def fetch_sessions(self) -> FetchSessions:
@@ -259,7 +280,7 @@ class NodeCore(NodeApi):
         self.change_metadata(lambda image: self.controller.auto_create_topics(image, [name]), created)
 
     def next_producer_id(self, done: Callable[[int | KafkaError], None]) -> None:
-        self.metadata.next_producer_id(done)
+        self.producer_ids.next(done)
 
     def start_offsets_moved(self, done: Callable[[KafkaError | None], None]) -> None:
         try:
@@ -284,11 +305,10 @@ class NodeCore(NodeApi):
 
     # -- inside
 
-    def _elect(self, names: Collection[str]) -> None:
-        """Coordinators load what is written: what is only queued (a marker, transactional offsets) is written first."""
-        for partition in [queued for queued in self.hub.dirty if queued.topic in names]:
+    def write_queued(self, partition: Partition) -> None:
+        """Write what is queued in that partition now; the rest of the wake-up comes later."""
+        if partition in self.hub.dirty:
             self._write(partition)
-        self.coordinators.elect(names)
 
     def _write(self, partition: Partition) -> None:
         if partition.offline:
@@ -301,6 +321,7 @@ class NodeCore(NodeApi):
                 self.metadata.write_failed(error)
             else:
                 self.coordinators.taken_back(partition)
+                self.partitions.fetchers.taken_back(partition)
             if isinstance(error, DiskFullError):
                 self.dispatcher.complain(
                     f"the disk is full: {error}. Producers get KAFKA_STORAGE_ERROR; free some space"

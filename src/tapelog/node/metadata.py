@@ -76,6 +76,7 @@ class NodeMetadata:
         self.image = MetadataImage(cluster_id=node.config.cluster_id)
         self.layers = Layers(self.image, self.settings, node.node_id)
         self.broker_epoch = -1
+        self.ready = True
         self.controller_endpoint: tuple[str, int] | None = None
         """Where the active controller listens, when it is another node and known."""
         self._ids: ProducerIdBlock | None = None

@@ -119,9 +119,10 @@ def principal_text(data: bytes | None) -> str:
 
 
 def address_bytes(host: str) -> bytes:
-    """An IP address in network order."""
+    """An IP address in network order; that of nobody for what is none."""
     if ":" not in host:
-        return bytes(int(part) for part in host.split("."))
+        parts = host.split(".")
+        return bytes(map(int, parts)) if len(parts) == 4 and all(map(str.isdecimal, parts)) else bytes(4)
     host = host.partition("%")[0]
     head, gap, tail = host.partition("::")
     left, right = _groups(head), _groups(tail)
