@@ -58,7 +58,7 @@ class InternalTopicLog:
     def _partition(self, index: int) -> Partition:
         state = self.node.topics.get(self.topic)
         found = state.partitions[index] if state is not None and 0 <= index < len(state.partitions) else None
-        if found is None or found.closed or found.offline:
+        if found is None or found.closed or found.offline or not found.leading:
             raise KafkaError(ErrorCode.NOT_COORDINATOR, f"{self.topic}-{index} is not led here")
         return found
 

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 from tapelog.coordinators.core import Runtime
 from tapelog.coordinators.groups import GroupCoordinator
 from tapelog.coordinators.transactions.coordinator import TransactionCoordinator
+from tapelog.node.cluster_markers import ClusterMarkers
 from tapelog.node.coordinator_log import ImageOverrides, ImageTopics, InternalTopicLog
+from tapelog.node.gate import ClusterGate
 from tapelog.replication.partition import Partition
 from tapelog.wire.errors import ErrorCode
 
@@ -37,13 +39,14 @@ class Coordinators:
         self.transactions = TransactionCoordinator(
             InternalTopicLog(node, STATE_TOPIC),
             node.timers,
-            node.markers,
+            ClusterMarkers(node),
             node.next_producer_id,
             topics.partition_count,
             self.groups.partition_for,
             static,
         )
-        self.groups.gate = self.transactions
+        self.gate = ClusterGate(node)
+        self.groups.gate = self.gate
         self.runtimes: dict[str, Runtime[Any]] = {
             OFFSETS_TOPIC: self.groups.runtime,
             STATE_TOPIC: self.transactions.runtime,
@@ -64,7 +67,7 @@ class Coordinators:
         for name, runtime in self.runtimes.items():
             state = self.node.topics.get(name) if name in names else None
             for partition in state.partitions if state is not None else []:
-                if partition is not None:
+                if partition is not None and partition.leading:
                     runtime.on_elected(partition.index, partition.leader_epoch)
 
     def resign(self, names: Collection[str]) -> None:
@@ -73,6 +76,18 @@ class Coordinators:
             if name in names:
                 for index in runtime.partitions():
                     runtime.on_resigned(index)
+
+    def led(self, partition: Partition) -> None:
+        """This node leads the partition, in a new leader epoch."""
+        runtime = self.runtimes.get(partition.topic)
+        if runtime is not None:
+            runtime.on_elected(partition.index, partition.leader_epoch)
+
+    def lost(self, partition: Partition) -> None:
+        """It does not any more: whoever waits hears NOT_COORDINATOR."""
+        runtime = self.runtimes.get(partition.topic)
+        if runtime is not None:
+            runtime.on_resigned(partition.index)
 
     def committed(self, partition: Partition) -> None:
         """The high watermark of a partition moved."""

@@ -116,11 +116,13 @@ class LocalMarkers:
     def _partition(self, key: Key) -> Partition:
         topic, index = key
         state = self.node.topics.get(topic)
-        found = state.partitions[index] if state is not None and 0 <= index < len(state.partitions) else None
-        if found is None or state is None or (state.internal and topic != OFFSETS_TOPIC):
+        if state is None or not 0 <= index < len(state.partitions) or (state.internal and topic != OFFSETS_TOPIC):
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{topic}-{index} takes no markers here")
+        found = state.partitions[index]
+        if found is None:
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{topic}-{index} is not held here")
         if found.offline:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"the log directory of {topic}-{index} is offline")
-        if found.closed:
+        if found.closed or not found.leading:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{topic}-{index} is not led here any more")
         return found

@@ -57,7 +57,7 @@ class Desk:
         assert self.rig.node.core is not None
         coordinators = self.rig.node.core.coordinators
         self.gate = Gate(coordinators.transactions.runtime)
-        coordinators.transactions = self.gate  # type: ignore[assignment]
+        coordinators.gate = self.gate  # type: ignore[assignment]
 
     def batch(self, sequence: int, *, id: int = 7, epoch: int = 0, value: bytes = b"v", **options: Any) -> bytes:
         return self.rig.batch(value, producer=(id, epoch, sequence), **{"transactional": True, **options})

@@ -186,4 +186,4 @@ def _ask(
         for key, (partition, guard) in unasked.items():
             partition.guards.answer(guard, int(codes[key]))
 
-    node.transactions.admit(transactional_id, producer[0], producer[1], list(unasked), version >= ADDS_FROM, answered)
+    node.gate.admit(transactional_id, producer[0], producer[1], list(unasked), version >= ADDS_FROM, answered)
