@@ -7,21 +7,27 @@ bounded time, and everything they were promised must be there: see `sim.applicat
 
 from __future__ import annotations
 
+import contextlib
 import logging
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Iterator
+from typing import Any, Final
 
+from tapelog.coordinators.transactions import ending, initialise, states
 from tapelog.sim.applications import Applications
 from tapelog.sim.cluster import Cluster
 from tapelog.sim.entropy import SimEntropy
 from tapelog.sim.faults import Faults
 
-STEPS: Final = 70
+STEPS: Final = 90
+THINK_MS_MAX: Final = 80
 PUSH_MS: Final = 20
 """How long clients think at most before they send on."""
 RECOVERY_MS: Final = 60_000
 SIZES: Final = (3, 3, 3, 3, 3, 3, 1, 2, 5, 3)
 """How many nodes a life has, by its seed."""
+
+FEW_EPOCHS: Final = 4
+ALL_EPOCHS: Final = states.EPOCH_MAX
 
 
 class Alarm(logging.Handler):
@@ -35,6 +41,19 @@ class Alarm(logging.Handler):
         """Keep it if it has a traceback."""
         if record.exc_info is not None and record.exc_info[0] is not None:
             self.unexpected.append(record)
+
+
+@contextlib.contextmanager
+def few_epochs(few: bool) -> Iterator[None]:
+    """Producers use up their epochs after a few transactions, not after 32,767."""
+    modules: tuple[Any, ...] = (states, ending, initialise)
+    try:
+        for module in modules:
+            module.EPOCH_MAX = FEW_EPOCHS if few else ALL_EPOCHS
+        yield
+    finally:
+        for module in modules:
+            module.EPOCH_MAX = ALL_EPOCHS
 
 
 class ClusterLife:
@@ -60,7 +79,8 @@ class ClusterLife:
         logger.setLevel(logging.ERROR)
         logger.propagate = False
         try:
-            self._live()
+            with few_epochs(self.seed % 4 == 1):
+                self._live()
         finally:
             logger.removeHandler(self.alarm)
             logger.level, logger.propagate = before
@@ -97,6 +117,7 @@ class ClusterLife:
         ]
         for _ in range(self.steps):
             self._pick(work if faults.fragile else actions)()
+            self.pass_time(self.entropy.below(THINK_MS_MAX))
             self._after_step()
         self._finish()
 
@@ -152,6 +173,7 @@ class ClusterLife:
             assert self.world.now_ms - began_ms < RECOVERY_MS, f"no progress after a power cut: {self._why()}"
         self.applications.check(final=True)
         self.note(f"acknowledged {self.applications.acknowledged}")
+        self.cluster.rare.count("producer-epoch overflow", self.applications.payments.overflows)
 
     def _why(self) -> str:
         machines = "; ".join(self.cluster.state(machine) for machine in self.cluster.machines)

@@ -141,6 +141,16 @@ class Payments:
         self.zombies.clear()
 
     @property
+    def overflows(self) -> int:
+        """How often an instance was given another producer id: its epochs were used up."""
+        return sum(len(one.ids) - 1 for one in self.instances if one.ids)
+
+    @property
+    def under_way(self) -> int:
+        """How many transactions are."""
+        return sum(one.current is not None for one in self.instances)
+
+    @property
     def idle(self) -> bool:
         """Whether every transaction of those that count has ended."""
         return all(one.idle for one in self.instances)

@@ -111,6 +111,8 @@ class SimTransactional:
         self.replaced = False
         self.dead = False
         self._producer = (-1, -1)
+        self.ids: dict[int, None] = {}
+        """Every producer id it was ever given."""
         self._next: Callable[[Client], None] | None = self._initialise
         """What to ask for next, until it is answered; None while batches are written or nothing is to be done."""
         self._busy = False
@@ -195,6 +197,7 @@ class SimTransactional:
         def done(response: InitProducerIdResponse) -> None:
             if self._answered(turn, response.error_code):
                 self._producer = (response.producer_id, response.producer_epoch)
+                self.ids[response.producer_id] = None
                 self._lanes.clear()
                 self._next = None
 
@@ -305,6 +308,7 @@ class SimTransactional:
                 self.current = self._next = None
                 if self.version == 2:
                     self._producer = (response.producer_id, response.producer_epoch)
+                    self.ids[response.producer_id] = None
                     self._lanes.clear()
                 elif txn.sent < len(txn.batches):
                     self._next = self._initialise  # the sequences are in doubt: only a new epoch helps
