@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from confluent_kafka import KafkaException
 
-from tapelog.cli import cluster, config, group, topic, txn
+from tapelog.cli import broker, cluster, config, group, topic, txn
 from tapelog.cli.capacity import capacity
 from tapelog.cli.consume import consume
 from tapelog.cli.demo import demo
@@ -18,6 +18,7 @@ from tapelog.cli.dump import dump
 from tapelog.cli.explain import explain
 from tapelog.cli.output import EXIT_FAILED, EXIT_OK, CliError, report
 from tapelog.cli.produce import produce
+from tapelog.cli.rebalance import rebalance
 from tapelog.cli.starting import DEFAULT_DATA, DEFAULT_LISTEN
 from tapelog.cli.up import HELP, run_node, run_up
 from tapelog.cli.up_cluster import run_format
@@ -83,6 +84,8 @@ app.command(rich_help_panel="Brokers")(demo)
 app.command(rich_help_panel="Records")(produce)
 app.command(rich_help_panel="Records")(consume)
 app.add_typer(cluster.app, name="cluster", rich_help_panel="Cluster")
+app.add_typer(broker.app, name="broker", rich_help_panel="Cluster")
+app.command(rich_help_panel="Cluster")(rebalance)
 app.add_typer(topic.app, name="topic", rich_help_panel="Cluster")
 app.add_typer(group.app, name="group", rich_help_panel="Cluster")
 app.add_typer(txn.app, name="txn", rich_help_panel="Cluster")

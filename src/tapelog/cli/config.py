@@ -38,8 +38,11 @@ def list_configs(
     wanted = [("broker", str(node)) for node in sorted(metadata.brokers)] if kind in (None, "broker") else []
     if kind in (None, "topic"):
         wanted += [("topic", name) for name in sorted(metadata.topics)]
-    resources = [ConfigResource(configs.KINDS[what], name) for what, name in wanted]
-    futures = connection.admin.describe_configs(resources, request_timeout=timeout) if resources else {}
+    topics = [ConfigResource(configs.KINDS[what], name) for what, name in wanted if what == "topic"]
+    brokers = [ConfigResource(configs.KINDS[what], name) for what, name in wanted if what == "broker"]
+    futures = connection.admin.describe_configs(topics, request_timeout=timeout) if topics else {}
+    for one in brokers:  # each is asked by itself, and for itself alone
+        futures |= connection.admin.describe_configs([one], request_timeout=timeout)
     answers = {(resource.restype, resource.name): connection.result(future) for resource, future in futures.items()}
     rows: list[dict[str, Any]] = []
     for what, name in wanted:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 
 from rich.console import Console
@@ -31,7 +32,7 @@ def state(*partitions: Partition, fenced: tuple[int, ...] = ()) -> ClusterState:
 
 
 def text_of(shown: ClusterState) -> str:
-    console = Console(width=200, record=True, file=open("/dev/null", "w"))
+    console = Console(width=200, record=True, file=io.StringIO())
     for part in drawn(shown):
         console.print(part)
     return console.export_text()

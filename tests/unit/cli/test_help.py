@@ -12,6 +12,8 @@ from tapelog.cli.app import run
 COMMANDS = [
     *(["up"], ["node"], ["format"], ["demo"], ["produce"], ["consume"], ["dump"], ["capacity"], ["version"]),
     ["cluster", "describe"],
+    ["rebalance"],
+    *(["broker", name] for name in ("list", "drain", "remove")),
     *(["topic", name] for name in ("create", "list", "describe", "alter", "delete")),
     *(
         ["group", name]

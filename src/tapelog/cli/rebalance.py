@@ -1,0 +1,231 @@
+"""`tape rebalance`: even out replicas and leaders. Shows the plan first; `--apply` carries it out, with progress."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import RenderableType
+from rich.text import Text
+
+from tapelog.cli.options import DEFAULT_BOOTSTRAP, Bootstrap, Json, Properties, Timeout, Yes
+from tapelog.cli.output import EXIT_FAILED, EXIT_USAGE, CliError, emit, error_console, remark, table
+from tapelog.cli.prompt import confirm
+from tapelog.cli.txn_options import open_wire
+from tapelog.cli.units import format_size, parse_size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tapelog.cli.cluster_state import ClusterState
+    from tapelog.cli.moves import Progress
+    from tapelog.cli.raw import Wire
+    from tapelog.cli.rebalance_plan import Move
+
+PARALLEL = 20
+SHOWN_MAX = 30
+
+Throttle = Annotated[
+    str | None,
+    typer.Option("--throttle", metavar="SIZE", help="Copy no more bytes a second per broker than this: 50MiB."),
+]
+Parallel = Annotated[int, typer.Option("--parallel", min=1, help="How many partitions move at a time.")]
+
+
+def rebalance(
+    plan_only: Annotated[bool, typer.Option("--plan", help="Show what would be done (which is the default).")] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Do it, and show how far it is.")] = False,
+    cancel: Annotated[bool, typer.Option("--cancel", help="Take back all moves under way.")] = False,
+    by_bytes: Annotated[
+        bool, typer.Option("--by-bytes", help="Even out bytes on disk instead of the number of replicas.")
+    ] = False,
+    throttle: Throttle = None,
+    parallel: Parallel = PARALLEL,
+    yes: Yes = False,
+    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+    properties: Properties = None,
+    timeout: Timeout = 10.0,
+    json: Json = False,
+) -> None:
+    """Even out replicas and leaders over the brokers; without --apply only shows the plan.
+
+    Example: tape rebalance --plan && tape rebalance --apply --throttle 50MiB --yes
+    """
+    from tapelog.cli import cluster_asks, moves
+
+    if plan_only + apply + cancel > 1:
+        raise CliError("--plan, --apply and --cancel exclude each other", "give one of them", EXIT_USAGE)
+    rate = parse_rate(throttle)
+    with open_wire(bootstrap, properties, timeout) as wire:
+        if cancel:
+            taken_back = moves.cancel(wire)
+            listed = [{"topic": topic, "partition": index} for topic, index in taken_back]
+            emit(json, {"cancelled": listed}, lambda: [Text(f"took back {len(taken_back)} moves")])
+            return
+        state = cluster_asks.cluster_state(wire, quorum=False)
+        refuse_moving(state)
+        changes = planned(state, by_bytes=by_bytes)
+        show_and_apply(wire, state, changes, apply=apply, rate=rate, parallel=parallel, yes=yes, json=json)
+
+
+def parse_rate(text: str | None) -> int | None:
+    """Bytes a second, or None for no limit."""
+    if text is None:
+        return None
+    try:
+        rate = parse_size(text.removesuffix("/s"))
+    except ValueError as error:
+        raise CliError(str(error), "--throttle 50MiB", EXIT_USAGE) from None
+    if rate <= 0:
+        raise CliError("a throttle of nothing would stop all copies", "--throttle 50MiB", EXIT_USAGE)
+    return rate
+
+
+def refuse_moving(state: ClusterState) -> None:
+    """Planning on top of moves under way would plan from a state that will not be."""
+    if state.moving:
+        raise CliError(
+            f"{len(state.moving)} partitions are on the move already",
+            "wait until they have arrived (`tape cluster describe`), or take them back: `tape rebalance --cancel`",
+            EXIT_FAILED,
+        )
+
+
+def planned(
+    state: ClusterState, *, leave: Sequence[int] = (), by_bytes: bool = False, only_leave: bool = False
+) -> list[Move]:
+    """What the planner makes of this state. Brokers that are not there get nothing new."""
+    from tapelog.cli.rebalance_plan import CannotPlanError, Weighed, plan
+
+    usable = {one.id: one.rack for one in state.brokers if not one.fenced or one.id in leave}
+    weighed = [Weighed(one.topic, one.index, one.replicas, state.size_of(one)) for one in state.partitions]
+    if not leave:  # replicas on brokers that are away stay where they are: they may come back
+        weighed = [one for one in weighed if all(broker in usable for broker in one.replicas)]
+    try:
+        return plan(usable, weighed, leave=leave, by_bytes=by_bytes, only_leave=only_leave)
+    except CannotPlanError as error:
+        raise CliError(
+            str(error), "add a broker first, or give that topic fewer replicas, or delete it", EXIT_FAILED
+        ) from None
+
+
+def show_and_apply(
+    wire: Wire,
+    state: ClusterState,
+    changes: Sequence[Move],
+    *,
+    apply: bool,
+    rate: int | None,
+    parallel: int,
+    yes: bool,
+    json: bool,
+) -> None:
+    """The plan, and with `apply` its execution."""
+    from tapelog.cli.moves import carry_out, summary
+    from tapelog.cli.throttle import throttled
+
+    document: dict[str, Any] = {
+        "moves": [
+            {
+                "topic": move.topic,
+                "partition": move.index,
+                "before": list(move.before),
+                "after": list(move.after),
+                "bytes": move.bytes,
+            }
+            for move in changes
+        ],
+        "bytes": sum(move.bytes for move in changes),
+        "brokers": summary(state, changes),
+        "applied": apply and bool(changes),
+    }
+    if not (apply and json):
+        emit(json, document, lambda: _plan_view(changes, document))
+    if not apply:
+        if changes and not json:
+            remark("nothing has been changed: --apply does it")
+        return
+    if changes:
+        confirm(f"move {len(changes)} partitions ({format_size(document['bytes'])} to copy)?", yes)
+        try:
+            with throttled(wire, changes, rate), progress(quiet=json) as tell:
+                carry_out(wire, changes, parallel=parallel, tell=tell)
+        except KeyboardInterrupt:
+            remark("interrupted: moves that have begun go on, unthrottled; `tape rebalance --cancel` takes them back")
+            raise
+    if json:
+        emit(json, document, list)
+    elif changes:
+        error_console().print(Text(f"done: {len(changes)} partitions are where they should be", style="green"))
+
+
+def _plan_view(changes: Sequence[Move], document: dict[str, Any]) -> Iterator[RenderableType]:
+    if not changes:
+        yield Text("nothing to do: replicas and leaders are even")
+        return
+    rows = [
+        [
+            f"{move.topic}:{move.index}",
+            ",".join(map(str, move.before)),
+            "→",
+            _highlighted(move),
+            format_size(move.bytes) if move.added else "order only",
+        ]
+        for move in changes[:SHOWN_MAX]
+    ]
+    yield table(["partition", "replicas", "", "then", "to copy>"], rows)
+    if len(changes) > SHOWN_MAX:
+        yield Text(f"… and {len(changes) - SHOWN_MAX} more (--json lists all)", style="dim")
+    yield Text()
+    yield table(
+        ["broker>", "replicas>", "then>", "leads>", "then>"],
+        [
+            [one["broker"], one["replicas"], one["replicas_after"], one["leaders"], one["leaders_after"]]
+            for one in document["brokers"]
+        ],
+    )
+    yield Text(f"{len(changes)} partitions change, {format_size(document['bytes'])} to copy", style="bold")
+
+
+def _highlighted(move: Move) -> Text:
+    parts: list[Any] = []
+    for broker in move.after:
+        parts += [",", (str(broker), "bold green" if broker in move.added else "")]
+    return Text.assemble(*parts[1:])
+
+
+@contextmanager
+def progress(*, quiet: bool) -> Iterator[Callable[[Progress], None]]:
+    """A bar on a terminal, a line now and then elsewhere, nothing for programs."""
+    if quiet:
+        yield lambda told: None
+        return
+    if not sys.stderr.isatty():
+        last = [-1]
+
+        def line(told: Progress) -> None:
+            if told.done != last[0]:
+                last[0] = told.done
+                copied = f"{format_size(told.bytes_done)} of {format_size(told.bytes_total)}"
+                remark(f"{told.done} of {told.total} partitions, {copied}")
+
+        yield line
+        return
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[words]}"), TimeRemainingColumn())
+    with Bars(*columns, console=error_console()) as bars:
+        task = bars.add_task("moving", total=1.0, words="")
+
+        def draw(told: Progress) -> None:
+            share = told.bytes_done / told.bytes_total if told.bytes_total else 1.0
+            words = (
+                f"{told.done}/{told.total} partitions, {format_size(told.bytes_done)}/{format_size(told.bytes_total)}"
+            )
+            bars.update(task, completed=(told.done / told.total + share) / 2, words=words)
+
+        yield draw
