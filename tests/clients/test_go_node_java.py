@@ -37,7 +37,7 @@ JAVA_CHECKS = {
     "static-members-and-offsets": ["static", "offsets"],
     "transactions": ["txn-endings", "txn-fencing", "txn-timeout", "txn-offsets"],
     "transaction-administration": ["txn-describing", "txn-aborting", "txn-fenced-by-admin"],
-    "newer-groups": ["new-ten-members", "new-static", "new-and-classic", "new-group-configs"],
+    "newer-groups": ["new-ten-members", "new-static", "new-and-classic", "new-rolling", "new-group-configs"],
     "newer-groups-by-pattern": ["new-patterns"],
     "administration": ["topics", "configs", "records", "groups", "cluster"],
 }

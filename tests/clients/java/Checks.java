@@ -50,6 +50,7 @@ public final class Checks {
         checks.put("new-patterns", NewGroups::patterns);
         checks.put("new-static", NewGroups::staticMembers);
         checks.put("new-and-classic", NewGroups::protocolsTogether);
+        checks.put("new-rolling", NewGroups::rolling);
         checks.put("new-group-configs", NewGroups::groupConfigs);
         checks.put("topics", Administration::topics);
         checks.put("configs", Administration::configs);

@@ -222,6 +222,40 @@ final class NewGroups {
         }
     }
 
+    /** All members change to the newer protocol, one by one, and back again, while records flow: none is left out. */
+    static void rolling() throws Exception {
+        String topic = Checks.topic("rolling", 6);
+        String group = Checks.fresh("rolling");
+        List<Member> all = new ArrayList<>();
+        List<Member> now = new ArrayList<>();
+        int sent = 0;
+        try (Admin admin = Checks.admin(); var producer = Checks.producer(Map.of())) {
+            for (String protocol : List.of("classic", "consumer", "classic")) {
+                for (int place = 0; place < 2; place++) {
+                    if (now.size() > place) now.get(place).leave();
+                    Member member = new Member(topic, settings(protocol, group));
+                    all.add(member);
+                    if (now.size() > place) now.set(place, member);
+                    else now.add(member);
+                    for (int number = 0; number < 300; number++, sent++) {
+                        producer.send(new ProducerRecord<>(topic, sent % 6, null, new byte[] {1}));
+                    }
+                    producer.flush();
+                    Checks.until(protocol + " " + place + " shares", () -> share(6, now));
+                }
+                GroupType type = protocol.equals("classic") ? GroupType.CLASSIC : GroupType.CONSUMER;
+                Checks.until("a group of that kind", () -> describe(admin, group).type() == type);
+            }
+            int expected = sent;
+            Checks.until("every record", () -> {
+                Set<String> read = new HashSet<>();
+                for (Member member : all) read.addAll(member.read);
+                return read.size() == expected;
+            });
+        }
+        unhurt(all);
+    }
+
     /** Session and heartbeat times belong to the group, and can be changed for it. */
     static void groupConfigs() throws Exception {
         String topic = Checks.topic("configs", 2);
