@@ -98,6 +98,8 @@ class Cluster:
         machine.power_back()
         try:
             machine.boot()
+            if machine.boots > 1 and machine.core is not None and not machine.core.directory.clean:
+                self.rare.count("unclean start")
         except DiskError:
             machine.kill()
             machine.disk.capacity_bytes = machine.disk.syncs_until_failure = None

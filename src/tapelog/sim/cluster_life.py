@@ -70,6 +70,7 @@ class ClusterLife:
         self.faults = Faults(self.cluster, self.note)
         self.applications = Applications(self.cluster, self.note)
         self.alarm = Alarm()
+        self.cluster.promises.on_led = self._led
 
     def run(self) -> list[str]:
         """Live; returns the trace."""
@@ -178,6 +179,10 @@ class ClusterLife:
     def _why(self) -> str:
         machines = "; ".join(self.cluster.state(machine) for machine in self.cluster.machines)
         return f"{machines}; waiting: {self.applications.waiting()}"
+
+    def _led(self, topic: str, epoch: int) -> None:
+        if topic == "__transaction_state" and epoch > 0 and self.applications.payments.under_way:
+            self.cluster.rare.count("coordinator failover mid-transaction")
 
     def note(self, event: str) -> None:
         """Write it down."""

@@ -252,6 +252,7 @@ class Faults:
     def _cut_power(self, machine: Machine, for_ms: int) -> None:
         self.note(f"{machine.name} loses its power for {for_ms}")
         machine.power_cut()
+        self.cluster.rare.count("lost rename", len(machine.disk.lost_renames))
         self._start_later(machine, for_ms)
 
     def _start_later(self, machine: Machine, in_ms: int) -> None:

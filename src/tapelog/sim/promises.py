@@ -6,6 +6,8 @@ the same batches below them on every node; nobody leads without what was committ
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tapelog.replication.partition import Partition
 from tapelog.sim.history import History, Key
 from tapelog.sim.machine import Machine
@@ -37,6 +39,8 @@ class Promises:
         self.histories: dict[Key, History] = {}
         self.quorum: dict[int, int] = {}
         self.noticing = Noticing(rare)
+        self.on_led: Callable[[str, int], None] | None = None
+        """Told of topic and epoch when somebody begins to lead a partition."""
         self._seen: dict[tuple[int, Key], Seen] = {}
 
     def after_event(self) -> None:
@@ -85,7 +89,17 @@ class Promises:
             self.rare.count("divergent truncation")
         if leading and (not seen.leading or epoch != seen.epoch):
             history.led(machine.node_id, epoch, log)
+            self._zombies(key, epoch)
+            if self.on_led is not None:
+                self.on_led(partition.topic, epoch)
         seen.high_watermark, seen.end, seen.leading, seen.epoch = high_watermark, end, leading, epoch
+
+    def _zombies(self, key: Key, epoch: int) -> None:
+        """Others that still believe they lead."""
+        for machine in self.machines:
+            seen = self._seen.get((machine.node_id, key))
+            if machine.up and seen is not None and seen.boot == machine.boots and seen.leading and seen.epoch < epoch:
+                self.rare.count("zombie leader")
 
     def leading(self, key: Key, partition: Partition) -> bool:
         """Whether the node believes that it leads."""

@@ -10,5 +10,6 @@ class Rare:
         self.counts: dict[str, int] = {}
 
     def count(self, name: str, times: int = 1) -> None:
-        """It happened."""
-        self.counts[name] = self.counts.get(name, 0) + times
+        """It happened, so often."""
+        if times:
+            self.counts[name] = self.counts.get(name, 0) + times
