@@ -166,6 +166,7 @@ class Machine:
         self.failure = None
         core = NodeCore(config, self.clock, self.entropy.fork(), self.disk, self.timers, self.net.of(self.name))
         core.halt = self._halt
+        core.refused = self._refused
         self.core = core
         core.boot()
         core.register([Endpoint(LISTENER, self.name, PORT)], Endpoint(CONTROLLER, self.name, CONTROLLER_PORT))
@@ -193,7 +194,9 @@ class Machine:
 
     def shut_down(self, ended: Callable[[], None]) -> None:
         """SIGTERM: the node hands over what it leads, then `ended` is called."""
-        self.world.after(0, ended)
+        assert self.core is not None
+        self.core.lifecycle.leave(lambda: _later(self.world, ended))
+        self.settle()
 
     def stop(self) -> None:
         """The end of a clean shutdown: everything is closed in order."""
@@ -241,6 +244,9 @@ class Machine:
     def _halt(self, error: DiskError) -> None:
         self.failure = error
 
+    def _refused(self, reason: str) -> None:
+        raise AssertionError(f"{self.name} is not wanted: {reason}")
+
     def _accept(self, end: End, source: str, listener: str) -> Inbound:
         assert self.core is not None
         connection = self.core.connect(source, listener)
@@ -256,3 +262,7 @@ class Machine:
         if inbound is not None and not connection.closed:
             inbound.end.send(b"".join(chunks))
         connection.sent()
+
+
+def _later(world: World, action: Callable[[], None]) -> None:
+    world.after(0, action)

@@ -89,16 +89,17 @@ class Promises:
             self.rare.count("divergent truncation")
         if leading and (not seen.leading or epoch != seen.epoch):
             history.led(machine.node_id, epoch, log)
-            self._zombies(key, epoch)
+            self._zombies(machine, key, epoch)
             if self.on_led is not None:
                 self.on_led(partition.topic, epoch)
         seen.high_watermark, seen.end, seen.leading, seen.epoch = high_watermark, end, leading, epoch
 
-    def _zombies(self, key: Key, epoch: int) -> None:
+    def _zombies(self, leader: Machine, key: Key, epoch: int) -> None:
         """Others that still believe they lead."""
         for machine in self.machines:
             seen = self._seen.get((machine.node_id, key))
-            if machine.up and seen is not None and seen.boot == machine.boots and seen.leading and seen.epoch < epoch:
+            alive = machine is not leader and machine.up and seen is not None and seen.boot == machine.boots
+            if alive and seen is not None and seen.leading and seen.epoch < epoch:
                 self.rare.count("zombie leader")
 
     def leading(self, key: Key, partition: Partition) -> bool:
