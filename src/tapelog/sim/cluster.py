@@ -83,13 +83,28 @@ class Cluster:
                 return False
         return True
 
+    def whole(self) -> bool:
+        """Whether every replica of every partition is in sync, as all nodes see it."""
+        return self.serving() and not any(self.gaps(machine) for machine in self.machines)
+
+    def gaps(self, machine: Machine) -> list[str]:
+        """Partitions that are not well, as a node sees it."""
+        assert machine.core is not None
+        return [
+            f"{name}-{index} led by {part.leader}, in sync {list(part.isr)} of {list(part.replicas)}"
+            for name, topic in machine.core.image.topics.items()
+            for index, part in enumerate(topic.partitions)
+            if len(part.isr) < len(part.replicas) or part.leader < 0 or part.adding_replicas or part.removing_replicas
+        ]
+
     def state(self, machine: Machine) -> str:
         """One line about a machine, for those who look for a reason."""
         core = machine.core
         if core is None:
             return f"{machine.name} down"
         brokers = [broker.id for broker in core.image.alive_brokers()]
-        return f"{machine.name} epoch {core.metadata.broker_epoch} sees {brokers}{' paused' if machine.paused else ''}"
+        told = [f"{machine.name} epoch {core.metadata.broker_epoch} sees {brokers}", *self.gaps(machine)]
+        return "; ".join([*told, "paused"] if machine.paused else told)
 
     def start(self, machine: Machine) -> None:
         """Start a process; later, if its disk does not let it."""

@@ -155,7 +155,7 @@ class ClusterLife:
         self.faults.calm()
         self.applications.wake()
         began_ms = self.world.now_ms
-        while not (self.cluster.serving() and self.applications.idle):
+        while not (self.cluster.whole() and self.applications.idle and not self.faults.fragile):
             self.pass_time(PUSH_MS)
             assert self.world.now_ms - began_ms < RECOVERY_MS, f"no progress: {self._why()}"
         self.note("all is answered")
@@ -168,7 +168,7 @@ class ClusterLife:
         for machine in self.cluster.machines:
             self.cluster.start(machine)
         began_ms = self.world.now_ms
-        while not self.cluster.serving():
+        while not self.cluster.whole():
             self.world.run(PUSH_MS)
             self._after_step()
             assert self.world.now_ms - began_ms < RECOVERY_MS, f"no progress after a power cut: {self._why()}"
@@ -178,7 +178,8 @@ class ClusterLife:
 
     def _why(self) -> str:
         machines = "; ".join(self.cluster.state(machine) for machine in self.cluster.machines)
-        return f"{machines}; waiting: {self.applications.waiting()}"
+        fragile = "; what was lost is not back" if self.faults.fragile else ""
+        return f"{machines}; waiting: {self.applications.waiting()}{fragile}"
 
     def _led(self, topic: str, epoch: int) -> None:
         if topic == "__transaction_state" and epoch > 0 and self.applications.payments.under_way:

@@ -12,6 +12,7 @@ from typing import Final
 from tapelog.base.ports import DiskError
 from tapelog.sim.cluster import Cluster
 from tapelog.sim.machine import DIRECTORY, Machine
+from tapelog.sim.replacing import Replacing
 from tapelog.sim.rot import rot
 
 DOWN_MS_MAX: Final = 2500
@@ -32,6 +33,7 @@ class Faults:
         self.note = note
         self.over = False
         self.wiped = 0
+        self.replacing: Replacing | None = None
         self._fragile: Machine | None = None
         """A machine that has lost data and must get it back from the others before anything else may happen."""
 
@@ -90,6 +92,7 @@ class Faults:
         machine.wipe()
         self._fragile = machine
         self._start_later(machine, self._while())
+        self.replacing = Replacing(self.cluster, machine)
 
     def rot(self) -> None:
         """A process dies, and a bit of its files changes."""
@@ -221,7 +224,8 @@ class Faults:
     def fragile(self) -> bool:
         """Whether a further fault could destroy the last copy of something."""
         victim = self._fragile
-        if victim is not None and victim.up and self.cluster.serving() and self._in_sync(victim):
+        replaced = self.replacing is None or self.replacing.done
+        if victim is not None and victim.up and replaced and self.cluster.serving() and self._in_sync(victim):
             self._fragile = None
         return self._fragile is not None
 
