@@ -1,21 +1,22 @@
-"""The partitions this node leads: opened, created and removed so that they follow the metadata image.
+"""The partitions this node holds follow the metadata image: created, deleted, led, followed.
 
-The image is the truth: a directory that no topic of the image claims (by name and id) is removed at start, a partition
-without a directory is created. Creating many partitions costs one sync.
+The image is the truth: a directory that no topic of the image claims (by name and id) is removed once the image is
+complete, a partition without a directory is created. An image may change the role of thousands of partitions: each is
+brought to what the newest image says, a bounded number per wake-up, and creating many costs one sync.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from tapelog.base.ports import DiskError, DiskFullError
 from tapelog.log.config import LogConfig
-from tapelog.log.log import Log
 from tapelog.log.manager import LogDirectory, NewLog
-from tapelog.metadata.config_layers import effective, topic_defaults
-from tapelog.metadata.image import RESOURCE_BROKER, RESOURCE_TOPIC, ConfigKey, TopicImage
+from tapelog.metadata.image import RESOURCE_BROKER, RESOURCE_TOPIC, ConfigKey, PartitionImage, TopicImage
+from tapelog.node.fetchers import Fetchers
+from tapelog.node.roles import Roles
 from tapelog.replication.partition import Partition
 from tapelog.server.node_api import TopicState
 from tapelog.wire.errors import ErrorCode
@@ -26,7 +27,10 @@ if TYPE_CHECKING:
 log = logging.getLogger("tapelog.node")
 
 CLUSTER_METADATA: Final = "__cluster_metadata"
-WATCHED: Final = ("__consumer_offsets", "__transaction_state")
+PARTITIONS_PER_STEP: Final = 500
+
+Key = tuple[bytes, int]
+"""Topic id and partition."""
 
 
 class Partitions:
@@ -35,8 +39,14 @@ class Partitions:
     def __init__(self, node: NodeCore, directory: LogDirectory) -> None:
         self.node = node
         self.directory = directory
+        self.fetchers = Fetchers(node)
+        self.roles = Roles(node, directory, self.fetchers)
         self.missing: list[TopicImage] = []
         """Topics whose logs could not be created for want of space; tried again until there is some."""
+        self._loaded = False
+        self._seen: dict[bytes, tuple[PartitionImage, ...]] = {}
+        self._pending: dict[Key, None] = {}
+        self._armed = False
 
     def open_metadata(self) -> Partition:
         """The log of the cluster's metadata, always there."""
@@ -50,56 +60,26 @@ class Partitions:
         opened = directory.open_log(CLUSTER_METADATA, 0, config, _METADATA_TOPIC_ID)
         return Partition(self.node.hub, opened, CLUSTER_METADATA, _METADATA_TOPIC_ID, 0, 0)
 
+    def load(self) -> None:
+        """At start, before anybody can reach us: open every log there is, which after a crash reads their tails."""
+        self._loaded = True
+        self.roles.begin()
+        self.directory.open_all(self.directory.partitions(), self.roles.config_of)
+
     def open_all(self) -> None:
-        """At start: everything the image says this node holds."""
-        node, directory, image = self.node, self.directory, self.node.image
-        defaults = topic_defaults(node.metadata.layers)
-        configs = {name: LogConfig(effective(defaults, image.topic_config(name))) for name in image.topics}
-        existing = set(directory.partitions())
-        for topic, index in sorted(existing):
-            known = image.topics.get(topic)
-            if (
-                known is None
-                or index >= len(known.partitions)
-                or directory.topic_id_of(topic, index) not in (None, known.id)
-            ):
-                log.warning("removing %s-%d: the cluster knows no such partition", topic, index)
-                directory.open_log(topic, index, LogConfig(None))
-                directory.delete(topic, index)
-                existing.discard((topic, index))
-        wanted = [(topic.name, index) for topic in image.topics.values() for index in self._held(topic)]
-        present = [key for key in wanted if key in existing]
-        directory.open_all(present, lambda name: configs[name])
-        directory.create_many(
-            NewLog(name, index, image.topics[name].id, configs[name])
-            for name, index in wanted
-            if (name, index) not in existing
-        )
-        for topic_image in image.topics.values():
-            self._lead(topic_image)
+        """The image is complete: everything it says this node holds gets its role, everything else goes."""
+        if not self._loaded:
+            self.load()
+        self._remove_strays()
+        self._mark(self.node.image.topics.values())
+        while self._pending:
+            self._step(len(self._pending))
 
     def create(self, topics: list[TopicImage]) -> None:
-        """Topics that are new or have new partitions."""
-        node, directory, image = self.node, self.directory, self.node.image
-        defaults = topic_defaults(node.metadata.layers)
-        new: list[NewLog] = []
-        configs: dict[str, LogConfig] = {}
-        for topic in topics:
-            config = configs[topic.name] = LogConfig(effective(defaults, image.topic_config(topic.name)))
-            new += [
-                NewLog(topic.name, index, topic.id, config)
-                for index in self._held(topic)
-                if (topic.name, index) not in directory.logs
-            ]
-        try:
-            directory.create_many(new)
-        except DiskFullError as error:
-            node.dispatcher.complain(f"no room for the logs of new partitions: {error}. Free some space")
-            self.missing += topics
-        except DiskError as error:
-            node.storage_broke(error)
-        for topic in topics:
-            self._lead(topic)
+        """These topics are new or changed: follow the image, the first of them at once."""
+        self._mark(topics)
+        if not self._armed:
+            self._go_on()
 
     def retry_missing(self) -> None:
         """Create what a full disk kept from being created, if the topics still exist."""
@@ -114,34 +94,32 @@ class Partitions:
         for topic in topics:
             state = node.topics.pop(topic.name, None)
             node.topics_by_id.pop(topic.id, None)
-            if state is None:
-                continue
-            for partition in state.partitions:
+            self._seen.pop(topic.id, None)
+            for partition in state.partitions if state is not None else []:
                 if partition is not None:
-                    partition.close(int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
-                    gone.append((topic.name, partition.index))
-        if not gone:
-            return
-        try:
-            self.directory.delete_many(gone)
-        except DiskError as error:
-            node.storage_broke(error)
+                    self.roles.end(partition, int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+            for index in range(len(topic.partitions)):
+                held = self.directory.logs.get((topic.name, index))
+                if held is not None and held.topic_id in (None, topic.id):
+                    gone.append((topic.name, index))
+        self._delete(gone)
 
     def configure(self, changed: Mapping[ConfigKey, None]) -> None:
         """Settings changed: tell the logs they concern."""
         node = self.node
         everything = any(kind == RESOURCE_BROKER for kind, _ in changed)
-        defaults = topic_defaults(node.metadata.layers)
+        self.roles.begin()
         for name, state in node.topics.items():
             if everything or (RESOURCE_TOPIC, name) in changed:
-                config = LogConfig(effective(defaults, node.image.topic_config(name)))
+                config = self.roles.config_of(name)
                 for partition in state.partitions:
                     if partition is not None:
                         partition.log.update_config(config)
                         partition.use_config()
+        self.fetchers.configured()
 
     def all(self) -> list[Partition]:
-        """Every partition led here, topics by name."""
+        """Every partition held here, topics by name."""
         return [
             partition
             for name in sorted(self.node.topics)
@@ -150,32 +128,110 @@ class Partitions:
         ]
 
     def high_watermarks(self) -> dict[tuple[str, int], int]:
-        """For the checkpoint."""
-        return {(partition.topic, partition.index): partition.high_watermark for partition in self.all()}
+        """For the checkpoint; of logs that have no role yet, what the last one said."""
+        logs = self.directory.logs
+        known = {key: offset for key, offset in self.directory.high_watermarks.items() if key in logs}
+        known.update({(partition.topic, partition.index): partition.high_watermark for partition in self.all()})
+        return known
 
-    def _held(self, topic: TopicImage) -> list[int]:
-        return [index for index, part in enumerate(topic.partitions) if self.node.node_id in part.replicas]
+    # --- following the image -----------------------------------------------------------------------------------------
 
-    def _lead(self, topic: TopicImage) -> None:
+    def _mark(self, topics: Iterable[TopicImage]) -> None:
+        """Note which partitions changed: images share what did not."""
+        for topic in topics:
+            seen = self._seen.get(topic.id, ())
+            for index, part in enumerate(topic.partitions):
+                if index >= len(seen) or part is not seen[index]:
+                    self._pending[topic.id, index] = None
+            self._seen[topic.id] = topic.partitions
+
+    def _go_on(self) -> None:
+        self._armed = False
+        self._step(PARTITIONS_PER_STEP)
+        if self._pending:
+            self._armed = True
+            self.node.timers.after(0, self._go_on)
+
+    def _step(self, count: int) -> None:
+        """Bring some partitions to what the newest image says of them."""
+        self.roles.begin()
+        image, me = self.node.image, self.node.node_id
+        work: list[tuple[TopicImage, int, PartitionImage]] = []
+        for key in list(self._pending)[:count]:
+            del self._pending[key]
+            topic = image.topics_by_id.get(key[0])
+            part = topic.partition(key[1]) if topic is not None else None
+            if topic is not None and part is not None:
+                work.append((topic, key[1], part))
+        self._delete_replaced(work)
+        self._create_absent([(topic, index) for topic, index, part in work if me in part.replicas])
+        gone: list[tuple[str, int]] = []
+        for topic, index, part in work:
+            state = self._state(topic)
+            if me in part.replicas:
+                state.partitions[index] = self.roles.take(topic, index, part, state.partitions[index])
+            else:
+                held = state.partitions[index]
+                state.partitions[index] = None
+                if held is not None:
+                    self.roles.end(held, int(ErrorCode.NOT_LEADER_OR_FOLLOWER))
+                if (topic.name, index) in self.directory.logs:
+                    gone.append((topic.name, index))
+        self._delete(gone)
+
+    def _state(self, topic: TopicImage) -> TopicState:
         node = self.node
         state = node.topics.get(topic.name)
         if state is None or state.topic_id != topic.id:
-            state = TopicState(topic.name, topic.id, [])
-        for index, part in enumerate(topic.partitions):
-            if index == len(state.partitions):
-                state.partitions.append(None)
-            opened: Log | None = self.directory.logs.get((topic.name, index))
-            led = state.partitions[index]
-            if led is not None:
-                led.leader_epoch = part.leader_epoch
-            if led is not None or opened is None or part.leader != node.node_id:
+            state = node.topics[topic.name] = node.topics_by_id[topic.id] = TopicState(topic.name, topic.id, [])
+        while len(state.partitions) < len(topic.partitions):
+            state.partitions.append(None)
+        return state
+
+    def _delete_replaced(self, work: list[tuple[TopicImage, int, PartitionImage]]) -> None:
+        """A log of that name may be left from a topic that was deleted while we were away."""
+        logs = self.directory.logs
+        keys = [(topic.name, index) for topic, index, _ in work if (topic.name, index) in logs]
+        ids = {topic.name: topic.id for topic, _, _ in work}
+        self._delete([key for key in keys if logs[key].topic_id not in (None, ids[key[0]])])
+
+    def _create_absent(self, held: list[tuple[TopicImage, int]]) -> None:
+        node, directory = self.node, self.directory
+        absent = [(topic, index) for topic, index in held if (topic.name, index) not in directory.logs]
+        if not absent:
+            return
+        config_of = self.roles.config_of
+        try:
+            directory.create_many(NewLog(topic.name, index, topic.id, config_of(topic.name)) for topic, index in absent)
+        except DiskFullError as error:
+            node.dispatcher.complain(f"no room for the logs of new partitions: {error}. Free some space")
+            for topic, _ in absent:
+                self._seen.pop(topic.id, None)
+                if topic not in self.missing:
+                    self.missing.append(topic)
+        except DiskError as error:
+            node.storage_broke(error)
+
+    def _remove_strays(self) -> None:
+        image, me = self.node.image, self.node.node_id
+        strays: list[tuple[str, int]] = []
+        for (name, index), held in self.directory.logs.items():
+            topic = image.topics.get(name)
+            part = topic.partition(index) if topic is not None else None
+            if name == CLUSTER_METADATA:
                 continue
-            partition = Partition(node.hub, opened, topic.name, topic.id, index, part.leader_epoch)
-            partition.use_config()
-            partition.watched = topic.name in WATCHED
-            state.partitions[index] = partition
-        node.topics[topic.name] = state
-        node.topics_by_id[topic.id] = state
+            if topic is None or part is None or held.topic_id not in (None, topic.id) or me not in part.replicas:
+                log.warning("removing %s-%d: the cluster knows no such partition here", name, index)
+                strays.append((name, index))
+        self._delete(strays)
+
+    def _delete(self, keys: list[tuple[str, int]]) -> None:
+        if not keys:
+            return
+        try:
+            self.directory.delete_many(keys)
+        except DiskError as error:
+            self.node.storage_broke(error)
 
 
 _METADATA_TOPIC_ID: Final = b"\0" * 15 + b"\1"
