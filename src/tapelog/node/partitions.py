@@ -39,6 +39,7 @@ class Partitions:
     def __init__(self, node: NodeCore, directory: LogDirectory) -> None:
         self.node = node
         self.directory = directory
+        node.hub.node_id = node.node_id
         self.fetchers = Fetchers(node)
         self.roles = Roles(node, directory, self.fetchers)
         self.missing: list[TopicImage] = []
@@ -169,7 +170,7 @@ class Partitions:
         for topic, index, part in work:
             state = self._state(topic)
             if me in part.replicas:
-                state.partitions[index] = self.roles.take(topic, index, part, state.partitions[index])
+                self.roles.take(state, topic, index, part)
             else:
                 held = state.partitions[index]
                 state.partitions[index] = None

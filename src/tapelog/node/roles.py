@@ -15,6 +15,7 @@ from tapelog.metadata.config_layers import effective, topic_defaults
 from tapelog.metadata.image import PartitionImage, TopicImage
 from tapelog.node.fetchers import Fetchers
 from tapelog.replication.partition import Partition
+from tapelog.server.node_api import TopicState
 
 if TYPE_CHECKING:
     from tapelog.node.core import NodeCore
@@ -43,19 +44,19 @@ class Roles:
             config = self._configs[topic] = LogConfig(effective(defaults, self.node.image.topic_config(topic)))
         return config
 
-    def take(self, topic: TopicImage, index: int, image: PartitionImage, held: Partition | None) -> Partition | None:
-        """Bring the partition to what the image says; returns it, or None while it has no log."""
+    def take(self, state: TopicState, topic: TopicImage, index: int, image: PartitionImage) -> None:
+        """Bring a partition held here to what the image says, unless it has no log yet."""
         opened = self.directory.logs.get((topic.name, index))
         if opened is None:
-            return None
+            return
+        held = state.partitions[index]
         fresh = held is None
         if held is None:
-            held = self._partition(topic, index, image, opened)
+            held = state.partitions[index] = self._partition(topic, index, image, opened)
         if image.leader == self.node.node_id:
             self._lead(held, image, fresh)
         else:
             self._follow(held, image, fresh)
-        return held
 
     def end(self, partition: Partition, code: int) -> None:
         """It is held here no more: everybody who waits for it gets this error code."""
