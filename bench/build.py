@@ -37,6 +37,11 @@ def txn() -> Path:
     return _build("txn", _librdkafka())
 
 
+def replicated() -> Path:
+    """The librdkafka driver for replicated topics."""
+    return _build("replicated", _librdkafka())
+
+
 def _librdkafka() -> list[str]:
     """How to link against the library inside the confluent-kafka wheel."""
     spec = importlib.util.find_spec("confluent_kafka")

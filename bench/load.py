@@ -9,6 +9,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from bench import build, frames, procs
 from bench.sides import Side
@@ -19,6 +20,15 @@ RUN_TIMEOUT_S = 300.0
 
 class LoadError(Exception):
     """A driver failed or the server answered with errors: there is no figure."""
+
+
+class HasPid(Protocol):
+    """A server whose process tree is looked at."""
+
+    @property
+    def pid(self) -> int:
+        """Of its first process."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +83,7 @@ def endtoend(side: Side, topic: str, shape: Shape, core: int | None) -> Figures:
     return {**out, "cpu_us_req": cpu / answer["requests"] * 1e6, "other_pct": answer["other_pct"]}
 
 
-def run_driver(command: list[str], side: Side, core: int | None, folder: Path | None = None) -> dict[str, float]:
+def run_driver(command: list[str], side: HasPid, core: int | None, folder: Path | None = None) -> dict[str, float]:
     """Run a driver on its core; what it prints, and how busy others were. LoadError if it fails."""
     pin = None if core is None else (lambda: os.sched_setaffinity(0, {core}))
     begin, busy, server = time.monotonic(), procs.machine_busy_s(), procs.cpu_s(side.pid)

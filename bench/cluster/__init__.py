@@ -1,0 +1,1 @@
+"""Clusters of several nodes side by side with Apache Kafka's: `python -m bench.cluster`."""
