@@ -39,5 +39,7 @@ class Hub:
         """Followed partitions whose own end or high watermark moved: their next fetch may go out."""
         self.alive: dict[int, int] = {}
         """Brokers that may enter an ISR (registered, not fenced, not about to stop), and their epochs."""
+        self.heard_ms: dict[int, int] = {}
+        """When the last fetch of each follower arrived, whatever it named."""
         self.lag_ms_max = 30_000
         """replica.lag.time.max.ms: who has been behind for longer leaves the ISR."""

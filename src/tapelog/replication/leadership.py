@@ -72,6 +72,14 @@ class Leadership:
         ends.sort(reverse=True)
         return ends[needed - 1]
 
+    def grows(self, leader_end: int) -> None:
+        """The log is about to grow beyond leader_end: those who have all of it had it as long as they fetched at all
+        (a follower's session does not name partitions in which nothing happens)."""
+        heard = self.hub.heard_ms
+        for follower in self.followers.values():
+            if follower.end == leader_end:
+                follower.caught_up_ms = max(follower.caught_up_ms, heard.get(follower.id, follower.caught_up_ms))
+
     def may_enter(self, follower: Replica, high_watermark: int, now_ms: int) -> bool:
         """It has everything that is committed, and all that was there when this epoch began: of the latter, more may be
         committed than we know."""

@@ -57,6 +57,7 @@ class Partition(WaitingRoom):
         self._unflushed = False
         self.leader_high_watermark = self.high_watermark
         """On a follower: what its leader has committed."""
+        self.leader_start_offset = -1
         self.in_followed = False
         self.guards = Guards(hub)
         self.bytes_in = 0
@@ -148,6 +149,8 @@ class Partition(WaitingRoom):
         self._queued = False
         if self.closed:
             return
+        if not self.alone and self.leadership is not None:
+            self.leadership.grows(self.log.written_end)
         try:
             self.log.write()
         except Exception:
@@ -233,6 +236,7 @@ class Partition(WaitingRoom):
         self.leader_epoch = leader_epoch
         self.leadership = None
         self.leader_high_watermark = self.high_watermark
+        self.leader_start_offset = -1
         self.hub.replicated.pop(self, None)
         if was_leading:
             self.guards.close(_NOT_LEADER)
@@ -242,16 +246,16 @@ class Partition(WaitingRoom):
     def leader_says(self, high_watermark: int, start_offset: int) -> None:
         """A follower's leader has committed up to there, and begins there."""
         self.leader_high_watermark = high_watermark
+        self.leader_start_offset = start_offset
         self._moved(self.hub.now_ms)
-        if self.log.start_offset < start_offset <= self.high_watermark:
-            self.log.increment_start_offset(start_offset)
-            self.wake_fetches()
 
     def truncated(self) -> None:
         """The log was cut (only ever a follower's): the high watermark follows it, and the next round makes the cut
         durable. What was readable here can be gone only after an unclean election, or with the start of the log."""
-        self.high_watermark = min(self.high_watermark, self.log.end_offset)
-        self.leader_high_watermark = min(self.leader_high_watermark, self.log.end_offset)
+        log = self.log
+        self.high_watermark = max(min(self.high_watermark, log.end_offset), log.start_offset)
+        self.leader_high_watermark = self.high_watermark
+        self.leader_start_offset = -1
         self._flush_soon()
         self.wake_fetches()
 
@@ -364,10 +368,7 @@ class Partition(WaitingRoom):
         """Our own end, a claim, the ISR or the role changed: tell whom that concerns."""
         lead, own_end = self.leadership, self.own_end
         if not self.leading:
-            self._advance(min(own_end, self.leader_high_watermark))
-            if not self.in_followed:
-                self.in_followed = True
-                self.hub.followed.append(self)
+            self._followed(own_end)
             return
         if self._parked_local:
             release(self._parked_local, own_end)
@@ -380,6 +381,16 @@ class Partition(WaitingRoom):
             release(self._parked_majority, self.high_watermark)
         if self._parked_markers:
             self._release_markers()
+
+    def _followed(self, own_end: int) -> None:
+        """The same on a follower: as far as both have come, its leader and its own disk."""
+        self._advance(min(own_end, self.leader_high_watermark))
+        if self.log.start_offset < self.leader_start_offset <= self.high_watermark:
+            self.log.increment_start_offset(self.leader_start_offset)
+            self.wake_fetches()
+        if not self.in_followed:
+            self.in_followed = True
+            self.hub.followed.append(self)
 
     def _release_markers(self) -> None:
         release(self._parked_markers, min(self.high_watermark, self.log.durable_end))

@@ -1,8 +1,10 @@
-"""Incremental fetch sessions (KIP-227): what a consumer reads, remembered between its requests.
+"""Incremental fetch sessions (KIP-227): what a consumer or a follower reads, remembered between its requests.
 
 A session keeps the partitions in the order they are to be served; partitions that returned data go to the end, so that
 a bound on bytes starves nobody. The cache holds `max.incremental.fetch.session.cache.slots` sessions; when it is full,
-a session idle for longer than `EVICTION_MS` makes room, else the newcomer is served without one.
+a session idle for longer than `EVICTION_MS` makes room, else the newcomer is served without one. Followers' sessions
+also note which of their partitions have moved, so that a fetch costs no more than what happened; they make room for
+nobody but the idle, and take it from consumers.
 """
 
 from __future__ import annotations
@@ -10,6 +12,8 @@ from __future__ import annotations
 from typing import Final
 
 from tapelog.base.ports import Clock, Entropy
+from tapelog.replication.partition import Partition
+from tapelog.replication.waiting import FetchWaiter
 from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.messages.fetch_request import FetchRequest
 
@@ -21,7 +25,7 @@ Key = tuple[bytes | str, int]
 
 
 class Wanted:
-    """One partition a consumer asks for, and what it was last told about it."""
+    """One partition that is asked for, and what was last told about it."""
 
     def __init__(self, topic: str, topic_id: bytes, index: int) -> None:
         self.topic = topic
@@ -31,20 +35,66 @@ class Wanted:
         self.max_bytes = 0
         self.leader_epoch = -1
         self.last_fetched_epoch = -1
+        self.log_start_offset = -1
+        self.served = False
+        """A follower was given records (or told where to cut) and has not come back with a new offset yet."""
         self.told_high_watermark = -1
         self.told_start_offset = -1
         self.told_error = 0
 
 
+class Watch(FetchWaiter):
+    """Notes for a follower's session that one of its partitions has moved."""
+
+    def __init__(self, session: Session, key: Key, partition: Partition) -> None:
+        super().__init__()
+        self.session = session
+        self.key = key
+        self.partition = partition
+
+    def retry(self) -> None:
+        """It moved: the fetch that waits, if one does, looks again once everything else has been noted."""
+        self.ripe = False
+        session = self.session
+        wanted = session.wanted.get(self.key)
+        if wanted is None or wanted.served:
+            return
+        session.moved[self.key] = wanted
+        waiting = session.waiting
+        if waiting is not None and not waiting.ripe:
+            waiting.ripe = True
+            self.partition.hub.ripe.append(waiting)
+
+
 class Session:
     """The partitions of one incremental fetcher."""
 
-    def __init__(self, id: int, by_id: bool) -> None:
+    def __init__(self, id: int, by_id: bool, replica: int = -1) -> None:
         self.id = id
         self.by_id = by_id
         self.epoch = 1
         self.used_ms = 0
         self.wanted: dict[Key, Wanted] = {}
+        self.replica = replica
+        """The follower it belongs to; -1: a consumer's."""
+        self.moved: dict[Key, Wanted] = {}
+        """A follower's: those to look at."""
+        self.watches: dict[Key, Watch] = {}
+        self.waiting: FetchWaiter | None = None
+
+    def close(self) -> None:
+        """Nobody will ask again."""
+        for watch in self.watches.values():
+            watch.partition.remove_fetch(watch)
+        self.watches = {}
+
+    def forget(self, key: Key) -> None:
+        """One partition less."""
+        self.wanted.pop(key, None)
+        self.moved.pop(key, None)
+        watch = self.watches.pop(key, None)
+        if watch is not None:
+            watch.partition.remove_fetch(watch)
 
 
 class FetchSessions:
@@ -63,12 +113,13 @@ class FetchSessions:
         """
         by_id = version >= 13
         if request.session_epoch == SESSIONLESS:
-            self.sessions.pop(request.session_id, None)
-            return None, _wanted({}, request, by_id), False
+            self._remove(request.session_id)
+            return None, _wanted({}, None, request, by_id), False
         if request.session_epoch == INITIAL:
-            self.sessions.pop(request.session_id, None)
-            wanted = _wanted({}, request, by_id)
-            return self._create(wanted, by_id), wanted, False
+            self._remove(request.session_id)
+            wanted = _wanted({}, None, request, by_id)
+            state = request.replica_state
+            return self._create(wanted, by_id, request.replica_id if state is None else state.replica_id), wanted, False
         session = self.sessions.get(request.session_id)
         if session is None:
             raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND, f"no fetch session {request.session_id}")
@@ -82,36 +133,55 @@ class FetchSessions:
             )
         session.epoch = 1 if session.epoch == 0x7FFFFFFF else session.epoch + 1
         session.used_ms = self.clock.monotonic_ms()
-        _wanted(session.wanted, request, by_id)
+        _wanted(session.wanted, session.moved if session.replica >= 0 else None, request, by_id)
         for topic in request.forgotten_topics_data:
             for index in topic.partitions:
-                session.wanted.pop((topic.topic_id if by_id else topic.topic, index), None)
+                session.forget((topic.topic_id if by_id else topic.topic, index))
         return session, session.wanted, True
 
-    def _create(self, wanted: dict[Key, Wanted], by_id: bool) -> Session | None:
+    def _create(self, wanted: dict[Key, Wanted], by_id: bool, replica: int) -> Session | None:
         now_ms = self.clock.monotonic_ms()
-        if len(self.sessions) >= self.slots and not self._evict(now_ms):
+        if len(self.sessions) >= self.slots and not self._evict(now_ms, replica >= 0):
             return None
         id = 0
         while id == 0 or id in self.sessions:
             id = self.entropy.below(0x7FFFFFFF - 1) + 1
-        session = Session(id, by_id)
+        session = Session(id, by_id, replica)
         session.wanted = wanted
         session.used_ms = now_ms
         self.sessions[id] = session
         return session
 
-    def _evict(self, now_ms: int) -> bool:
-        if not self.sessions:
+    def _remove(self, id: int) -> None:
+        session = self.sessions.pop(id, None)
+        if session is not None:
+            session.close()
+
+    def _evict(self, now_ms: int, privileged: bool) -> bool:
+        """Make room: the session used longest ago goes if it is idle, or if it is a consumer's and a follower comes."""
+        oldest: Session | None = None
+        for session in self.sessions.values():
+            if oldest is None or session.used_ms < oldest.used_ms:
+                oldest = session
+        if oldest is not None and now_ms - oldest.used_ms < EVICTION_MS:
+            oldest = self._oldest_consumer() if privileged else None
+        if oldest is None:
             return False
-        oldest = min(self.sessions.values(), key=lambda session: session.used_ms)
-        if now_ms - oldest.used_ms < EVICTION_MS:
-            return False
-        del self.sessions[oldest.id]
+        self._remove(oldest.id)
         return True
 
+    def _oldest_consumer(self) -> Session | None:
+        oldest: Session | None = None
+        for session in self.sessions.values():
+            if session.replica < 0 and (oldest is None or session.used_ms < oldest.used_ms):
+                oldest = session
+        return oldest
 
-def _wanted(into: dict[Key, Wanted], request: FetchRequest, by_id: bool) -> dict[Key, Wanted]:
+
+def _wanted(
+    into: dict[Key, Wanted], moved: dict[Key, Wanted] | None, request: FetchRequest, by_id: bool
+) -> dict[Key, Wanted]:
+    """Take over what the request names; moved: where to note that."""
     for topic in request.topics:
         for part in topic.partitions:
             key: Key = (topic.topic_id if by_id else topic.topic, part.partition)
@@ -122,4 +192,8 @@ def _wanted(into: dict[Key, Wanted], request: FetchRequest, by_id: bool) -> dict
             wanted.max_bytes = part.partition_max_bytes
             wanted.leader_epoch = part.current_leader_epoch
             wanted.last_fetched_epoch = part.last_fetched_epoch
+            wanted.log_start_offset = part.log_start_offset
+            if moved is not None:
+                wanted.served = False
+                moved[key] = wanted
     return into

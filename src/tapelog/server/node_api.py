@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tapelog.replication.partition import Partition
     from tapelog.server.fetch_sessions import FetchSessions
     from tapelog.wire.message import Message
+    from tapelog.wire.messages.create_topics_response import CreateTopicsResponse
 
 R = TypeVar("R")
 
@@ -29,7 +30,7 @@ INTERNAL_TOPICS: Final = ("__consumer_offsets", "__transaction_state", "__share_
 
 
 class TopicState:
-    """A topic as the hot path needs it: its partitions by index (None where this node does not lead one)."""
+    """A topic as the hot path needs it: its partitions by index (None where this node holds no replica)."""
 
     def __init__(self, name: str, topic_id: bytes, partitions: list[Partition | None]) -> None:
         self.name = name
@@ -48,6 +49,8 @@ class NodeApi:
         self.topics: dict[str, TopicState] = {}
         self.topics_by_id: dict[bytes, TopicState] = {}
         self.node_id = 1
+        self.rack_aware = False
+        """Whether consumers are sent to the replica in their rack (`replica.selector.class`)."""
         self.controls = True
         """Whether the active controller is this node; else requests that change metadata are carried to it."""
 
@@ -108,6 +111,10 @@ class NodeApi:
         """What the operator set when this node was started."""
         raise NotImplementedError
 
+    def nearest_replica(self, partition: Partition, offset: int, rack: str) -> int:
+        """The follower that a consumer in that rack should read from this offset from; -1: we ourselves."""
+        raise NotImplementedError
+
     def setting_int(self, name: str) -> int:
         """The effective broker setting of a Kafka name (dynamic, static or default), as a whole number."""
         raise NotImplementedError
@@ -134,8 +141,12 @@ class NodeApi:
         """
         raise NotImplementedError
 
+    def create_topics(self, names: list[str], done: Callable[[CreateTopicsResponse | KafkaError], None]) -> None:
+        """Have topics created that a client named, with the defaults; done once the image here has them."""
+        raise NotImplementedError
+
     def ensure_internal_topic(self, name: str, done: Callable[[KafkaError | None], None]) -> None:
-        """Create an internal topic if it does not exist; done gets None once its partitions are led here."""
+        """Create an internal topic if it does not exist; done gets None once the image here has it."""
         raise NotImplementedError
 
     def next_producer_id(self, done: Callable[[int | KafkaError], None]) -> None:

@@ -44,6 +44,19 @@ def test_who_has_everything_stays_however_long_it_is_silent() -> None:
     assert bench.hub.isr_changes == []
 
 
+def test_who_fetches_and_has_everything_is_in_time_when_something_comes() -> None:
+    bench = Bench()
+    bench.lead(replicas=(ME, OTHER), isr=(ME, OTHER))
+    bench.claim(OTHER, 0)
+    bench.now_ms += 10 * LAG_MS
+    bench.hub.heard_ms[OTHER] = bench.now_ms - 500  # its session named other partitions only
+    bench.store(1)
+    bench.partition.check_isr(bench.now_ms)
+    assert bench.hub.isr_changes == []
+    bench.partition.check_isr(bench.now_ms + LAG_MS)
+    assert bench.asked().ids == (ME,)
+
+
 def test_who_is_always_a_little_behind_stays() -> None:
     bench = Bench()
     bench.lead(replicas=(ME, OTHER), isr=(ME, OTHER))

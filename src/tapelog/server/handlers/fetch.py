@@ -2,7 +2,9 @@
 
 Records are answered as regions of log files, so the shell can `sendfile` them; nothing here reads a record. A fetch
 that finds less than `min_bytes` parks on its partitions and looks again when one of them moves, or when `max_wait_ms`
-is over. The first non-empty partition returns at least one whole batch, whatever the bounds say.
+is over. The first non-empty partition returns at least one whole batch, whatever the bounds say. From version 11 on
+consumers may read from followers, up to the high watermark those know of; a leader names the one in the consumer's
+rack if `replica.selector.class` asks for that. Fetches of followers are `fetch_replica`'s.
 """
 
 from __future__ import annotations
@@ -15,26 +17,20 @@ from tapelog.replication.partition import Partition
 from tapelog.replication.waiting import FetchWaiter
 from tapelog.server.call import Call
 from tapelog.server.fetch_sessions import Key, Session, Wanted
+from tapelog.server.handlers import fetch_replica
+from tapelog.server.handlers.fetch_parts import check, find, hint, is_news, missing, nothing, put
 from tapelog.server.node_api import NodeApi
 from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.messages.fetch_request import FetchRequest
-from tapelog.wire.messages.fetch_response import (
-    AbortedTransaction,
-    EpochEndOffset,
-    FetchableTopicResponse,
-    FetchResponse,
-    LeaderIdAndEpoch,
-    NodeEndpoint,
-    PartitionData,
-)
+from tapelog.wire.messages.fetch_response import AbortedTransaction, FetchResponse, PartitionData
 
 _READ_COMMITTED: Final = 1
-_HINTED: Final = (int(ErrorCode.NOT_LEADER_OR_FOLLOWER), int(ErrorCode.FENCED_LEADER_EPOCH))
+FOLLOWERS_SINCE: Final = 11
 MAX_WAIT_MS_MAX: Final = 300_000
 
 
 class PendingFetch(FetchWaiter):
-    """A fetch being answered, perhaps after a wait."""
+    """A consumer's fetch being answered, perhaps after a wait."""
 
     def __init__(self, node: NodeApi, call: Call, request: FetchRequest) -> None:
         super().__init__()
@@ -78,7 +74,7 @@ class PendingFetch(FetchWaiter):
             records = data.records
             if records is not None:
                 total += records.size  # type: ignore[union-attr]
-            if data.error_code or data.diverging_epoch is not None:
+            if data.error_code or data.diverging_epoch is not None or data.preferred_read_replica >= 0:
                 urgent = True
             parts.append((wanted, data))
         if final or urgent or self.behind or total >= self.request.min_bytes:
@@ -90,7 +86,7 @@ class PendingFetch(FetchWaiter):
     def park(self) -> None:
         """Wait on every partition of the fetch."""
         for wanted in self.wanted.values():
-            partition = self.partition_of(wanted)
+            partition = find(self.node, wanted, self.by_id)
             if partition is not None:
                 partition.add_fetch(self)
                 self.parked_on.append(partition)
@@ -106,26 +102,14 @@ class PendingFetch(FetchWaiter):
             self.timer.cancel()
             self.timer = None
 
-    def partition_of(self, wanted: Wanted) -> Partition | None:
-        """The led partition a client means, if there is one."""
-        state = self.node.topics_by_id.get(wanted.topic_id) if self.by_id else self.node.topics.get(wanted.topic)
-        if state is None or not 0 <= wanted.index < len(state.partitions):
-            return None
-        return state.partitions[wanted.index]
-
     def read(self, wanted: Wanted, budget: int, min_one: bool) -> PartitionData:
         """What one partition has for this fetch, within the budget."""
-        data = PartitionData(partition_index=wanted.index, high_watermark=-1, aborted_transactions=None, records=None)
-        partition = self.partition_of(wanted)
+        data = nothing(wanted.index)
+        partition = find(self.node, wanted, self.by_id)
         if partition is None:
-            data.error_code = self.missing(wanted)
+            data.error_code = missing(self.node, wanted, self.by_id)
             return data
-        if partition.offline or partition.closed:
-            data.error_code = int(
-                ErrorCode.KAFKA_STORAGE_ERROR if partition.offline else ErrorCode.NOT_LEADER_OR_FOLLOWER
-            )
-            return data
-        if not self.check_epochs(partition, wanted, data):
+        if not check(partition, wanted, data, self.call.version < FOLLOWERS_SINCE):
             return data
         log = partition.log
         data.high_watermark = partition.high_watermark
@@ -135,6 +119,10 @@ class PendingFetch(FetchWaiter):
         if self.request.isolation_level == _READ_COMMITTED:
             upper = data.last_stable_offset
             data.aborted_transactions = []
+        if self.request.rack_id and partition.leading and self.node.rack_aware:
+            data.preferred_read_replica = self.node.nearest_replica(partition, wanted.offset, self.request.rack_id)
+            if data.preferred_read_replica >= 0:
+                return data
         try:
             if wanted.offset < log.start_offset or wanted.offset > log.end_offset:
                 raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, "")
@@ -160,81 +148,32 @@ class PendingFetch(FetchWaiter):
             data.records = None
         return data
 
-    def missing(self, wanted: Wanted) -> int:
-        """The code for a partition that this node does not lead."""
-        node = self.node
-        state = node.topics_by_id.get(wanted.topic_id) if self.by_id else node.topics.get(wanted.topic)
-        if state is None:
-            return int(ErrorCode.UNKNOWN_TOPIC_ID if self.by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        return int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-
-    def check_epochs(self, partition: Partition, wanted: Wanted, data: PartitionData) -> bool:
-        """Compare what the client believes of leader and log with what is."""
-        if wanted.leader_epoch >= 0 and wanted.leader_epoch != partition.leader_epoch:
-            newer = wanted.leader_epoch > partition.leader_epoch
-            data.error_code = int(ErrorCode.UNKNOWN_LEADER_EPOCH if newer else ErrorCode.FENCED_LEADER_EPOCH)
-            if self.call.version >= 12:
-                data.current_leader = LeaderIdAndEpoch(leader_id=self.node.node_id, leader_epoch=partition.leader_epoch)
-            return False
-        if wanted.last_fetched_epoch >= 0:
-            epoch, end = partition.epoch_end_offset(wanted.last_fetched_epoch)
-            if end < 0:
-                data.error_code = int(ErrorCode.OFFSET_OUT_OF_RANGE)
-                return False
-            if epoch < wanted.last_fetched_epoch or end < wanted.offset:
-                data.diverging_epoch = EpochEndOffset(epoch=epoch, end_offset=end)
-                data.high_watermark = partition.high_watermark
-                return False
-        return True
-
     def answer(self, parts: list[tuple[Wanted, PartitionData]]) -> None:
         """Build the response; an incremental one leaves out partitions with nothing new."""
         session = self.session
         response = FetchResponse(session_id=session.id if session is not None else 0)
-        topic: FetchableTopicResponse | None = None
         with_data: list[Wanted] = []
         for wanted, data in parts:
             has_data = data.records is not None
             if has_data:
                 with_data.append(wanted)
-            if self.incremental and not (has_data or _news(wanted, data)):
+            if self.incremental and not (has_data or is_news(wanted, data)):
                 continue
-            wanted.told_high_watermark = data.high_watermark
-            wanted.told_start_offset = data.log_start_offset
-            wanted.told_error = data.error_code
-            if topic is None or topic.topic_id != wanted.topic_id or topic.topic != wanted.topic:
-                topic = FetchableTopicResponse(topic=wanted.topic, topic_id=wanted.topic_id)
-                response.responses.append(topic)
-            if data.records is None:
-                data.records = b""
-            topic.partitions.append(data)
-            if data.error_code in _HINTED and self.call.version >= 16:
-                self.hint(response)
+            put(response, wanted, data)
+            if data.error_code:
+                hint(self.node, self.call, response, wanted, data)
         if session is not None:
             _rotate(session, with_data, self.by_id)
         self.call.reply(response)
 
-    def hint(self, response: FetchResponse) -> None:
-        """Tell where the leader named in CurrentLeader can be reached."""
-        broker = self.node.image.brokers.get(self.node.node_id)
-        endpoint = broker.endpoint(self.call.connection.listener) if broker is not None else None
-        if endpoint is not None and not response.node_endpoints:
-            response.node_endpoints = [NodeEndpoint(node_id=self.node.node_id, host=endpoint.host, port=endpoint.port)]
-
 
 def handle(node: NodeApi, call: Call, request: FetchRequest) -> None:
-    """Answer a consumer's fetch."""
-    PendingFetch(node, call, request).start()
-
-
-def _news(wanted: Wanted, data: PartitionData) -> bool:
-    return (
-        data.error_code != 0
-        or data.error_code != wanted.told_error
-        or data.high_watermark != wanted.told_high_watermark
-        or data.log_start_offset != wanted.told_start_offset
-        or data.diverging_epoch is not None
-    )
+    """Answer a consumer's fetch, or a follower's."""
+    replica = request.replica_state.replica_id if request.replica_state is not None else request.replica_id
+    if replica >= 0:
+        fetch_replica.handle(node, call, request)
+    else:
+        PendingFetch(node, call, request).start()
 
 
 def _rotate(session: Session, with_data: list[Wanted], by_id: bool) -> None:

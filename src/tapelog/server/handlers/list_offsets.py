@@ -1,8 +1,10 @@
 """ListOffsets, versions 1 to 11: earliest, latest, by time, the record with the largest timestamp, and the newer
 specials.
 
-"Latest" is the high watermark, or the last stable offset for read_committed. Without tiered storage the local log is
-the whole log, so EARLIEST_LOCAL is the start offset, and nothing is tiered or waits to be.
+"Latest" is the high watermark, or the last stable offset for read_committed; for a follower it is the log's end. A new
+leader that cannot say yet what its predecessor has committed answers OFFSET_NOT_AVAILABLE instead of going back in
+time. Without tiered storage the local log is the whole log, so EARLIEST_LOCAL is the start offset, and nothing is
+tiered or waits to be.
 """
 
 from __future__ import annotations
@@ -30,6 +32,8 @@ EARLIEST_PENDING_UPLOAD: Final = -6
 _SINCE: Final = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
 _READ_COMMITTED: Final = 1
 _EPOCH_SINCE: Final = 4
+_NOT_AVAILABLE_SINCE: Final = 5
+_NOT_AVAILABLE: Final = int(ErrorCode.OFFSET_NOT_AVAILABLE)
 
 
 def handle(node: NodeApi, call: Call, request: ListOffsetsRequest) -> None:
@@ -45,21 +49,33 @@ def handle(node: NodeApi, call: Call, request: ListOffsetsRequest) -> None:
                 if wanted.timestamp < EARLIEST and _SINCE.get(wanted.timestamp, 99) > call.version:
                     raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "")
                 partition = leader_of(node, topic.name, wanted.partition_index, wanted.current_leader_epoch)
-                _find(partition, wanted, request.isolation_level == _READ_COMMITTED, part)
+                if request.replica_id >= 0:
+                    _find(partition, wanted, partition.log.written_end, True, part)
+                else:
+                    _find(partition, wanted, _readable(partition, request), partition.high_watermark_is_known, part)
             except KafkaError as error:
                 part.error_code = int(error.code)
+            if part.error_code == _NOT_AVAILABLE and call.version < _NOT_AVAILABLE_SINCE:
+                part.error_code = int(ErrorCode.LEADER_NOT_AVAILABLE)
             if call.version < _EPOCH_SINCE:
                 part.leader_epoch = -1
     call.reply(response)
 
 
+def _readable(partition: Partition, request: ListOffsetsRequest) -> int:
+    """Where a consumer of this isolation level stops reading."""
+    upper = partition.high_watermark
+    return partition.log.last_stable_offset(upper) if request.isolation_level == _READ_COMMITTED else upper
+
+
 def _find(
-    partition: Partition, wanted: ListOffsetsPartition, committed: bool, part: ListOffsetsPartitionResponse
+    partition: Partition, wanted: ListOffsetsPartition, upper: int, known: bool, part: ListOffsetsPartitionResponse
 ) -> None:
-    log, upper = partition.log, partition.high_watermark
-    if committed:
-        upper = log.last_stable_offset(upper)
+    """known: upper is no less than what consumers may have been told before."""
+    log = partition.log
     if wanted.timestamp == LATEST:
+        if not known:
+            raise KafkaError(ErrorCode.OFFSET_NOT_AVAILABLE, "")
         part.offset, part.leader_epoch = upper, partition.leader_epoch
         return
     if wanted.timestamp in (EARLIEST, EARLIEST_LOCAL):
@@ -73,3 +89,5 @@ def _find(
     )
     if found is not None and found[1] < upper:
         part.timestamp, part.offset, part.leader_epoch = found
+    elif found is not None and not known:
+        raise KafkaError(ErrorCode.OFFSET_NOT_AVAILABLE, "")

@@ -22,14 +22,18 @@ def answering(call: Call, refused: Callable[[KafkaError], M]) -> Callable[[M | K
 def leader_of(node: NodeApi, topic: str, index: int, leader_epoch: int = -1) -> Partition:
     """The partition, led here and in the epoch the client believes in; KafkaError otherwise."""
     state = node.topics.get(topic)
-    partition = state.partitions[index] if state is not None and 0 <= index < len(state.partitions) else None
-    if partition is None:
+    if state is None or not 0 <= index < len(state.partitions):
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"this broker has no {topic}-{index}")
+    partition = state.partitions[index]
+    if partition is None:
+        raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{topic}-{index} is on other brokers")
     if partition.offline:
         raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"the log directory of {topic}-{index} is offline")
     if partition.closed:
-        raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"this broker no longer leads {topic}-{index}")
+        raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"this broker no longer has {topic}-{index}")
     if leader_epoch >= 0 and leader_epoch != partition.leader_epoch:
         newer = leader_epoch > partition.leader_epoch
         raise KafkaError(ErrorCode.UNKNOWN_LEADER_EPOCH if newer else ErrorCode.FENCED_LEADER_EPOCH, "")
+    if not partition.leading:
+        raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"this broker only follows {topic}-{index}")
     return partition

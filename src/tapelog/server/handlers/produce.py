@@ -51,7 +51,7 @@ def _append(
 ) -> None:
     slot = len(pending.partitions)
     pending.partitions.append(part)
-    partition = partition_for(state, data, pending.acks, part, version)
+    partition = partition_for(state, data, pending, part)
     if partition is None:
         return
     records = data.records

@@ -11,11 +11,14 @@ from typing import Final
 from tapelog.replication.partition import ORIGIN_CLIENT, Partition
 from tapelog.replication.waiting import AppendWaiter
 from tapelog.server.call import Call
+from tapelog.server.handlers.leaders import address, leader
 from tapelog.server.node_api import TopicState
 from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.messages.produce_request import PartitionProduceData
 from tapelog.wire.messages.produce_response import (
     BatchIndexAndErrorMessage,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
     PartitionProduceResponse,
     ProduceResponse,
 )
@@ -28,6 +31,9 @@ _INVALID_TOPIC: Final = int(ErrorCode.INVALID_TOPIC_EXCEPTION)
 _INVALID_RECORD: Final = int(ErrorCode.INVALID_RECORD)
 _NOT_ENOUGH: Final = int(ErrorCode.NOT_ENOUGH_REPLICAS)
 _STORAGE: Final = int(ErrorCode.KAFKA_STORAGE_ERROR)
+_NOT_LEADER: Final = int(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+LEADER_SINCE: Final = 10
+BY_ID_SINCE: Final = 13
 _HEADER_BYTES: Final = 61
 _MAGIC: Final = 16
 _ATTRIBUTES_LOW: Final = 22
@@ -47,6 +53,8 @@ class PendingProduce(AppendWaiter):
         self.started = False
         self.acks = -1
         self.deadline_ms = 0
+        self.misled = False
+        """Some partition is not led here: the answer tells who leads it."""
 
     def committed(self, index: int) -> None:
         """One batch is safe."""
@@ -58,6 +66,8 @@ class PendingProduce(AppendWaiter):
         """One batch did not make it."""
         part = self.partitions[index]
         part.error_code = code
+        if code == _NOT_LEADER:
+            self.misled = True
         part.base_offset = -1
         part.log_append_time_ms = -1
         self.committed(index)
@@ -69,6 +79,8 @@ class PendingProduce(AppendWaiter):
     def finish(self) -> None:
         """Every batch is decided: answer. With acks=0 an error closes the connection."""
         if self.acks != 0:
+            if self.misled and self.call.version >= LEADER_SINCE:
+                name_leaders(self.call, self.response)
             self.call.reply(self.response)
             return
         for part in self.partitions:
@@ -79,24 +91,47 @@ class PendingProduce(AppendWaiter):
 
 
 def partition_for(
-    state: TopicState | None, data: PartitionProduceData, acks: int, part: PartitionProduceResponse, version: int
+    state: TopicState | None, data: PartitionProduceData, pending: PendingProduce, part: PartitionProduceResponse
 ) -> Partition | None:
     """The partition to which a client may write here; None if there is none."""
+    acks = pending.acks
     if acks < -1 or acks > 1:
         part.error_code = _INVALID_ACKS
         return None
     if state is None:
-        part.error_code = _UNKNOWN_ID if version >= 13 else _UNKNOWN_TOPIC
+        part.error_code = _UNKNOWN_ID if pending.call.version >= BY_ID_SINCE else _UNKNOWN_TOPIC
         return None
     if state.internal:
         part.error_code = _INVALID_TOPIC
         part.error_message = f"{state.name} is internal: only the coordinators write to it"
         return None
     index = data.index
-    partition = state.partitions[index] if 0 <= index < len(state.partitions) else None
-    if partition is None:
+    if not 0 <= index < len(state.partitions):
         part.error_code = _UNKNOWN_TOPIC
+        return None
+    partition = state.partitions[index]
+    if partition is None or not partition.leading:
+        part.error_code = _NOT_LEADER
+        pending.misled = True
+        return None
     return partition
+
+
+def name_leaders(call: Call, response: ProduceResponse) -> None:
+    """Tell who leads what is not led here, and where that broker listens."""
+    node = call.connection.dispatcher.node
+    for topic in response.responses:
+        for part in topic.partition_responses:
+            if part.error_code != _NOT_LEADER:
+                continue
+            known = leader(node, topic.name, topic.topic_id, call.version >= BY_ID_SINCE, part.index)
+            if known is None:
+                continue
+            part.current_leader = LeaderIdAndEpoch(leader_id=known[0], leader_epoch=known[1])
+            endpoint = address(node, known[0], call.connection.listener)
+            if endpoint is not None and all(told.node_id != known[0] for told in response.node_endpoints):
+                where = NodeEndpoint(node_id=known[0], host=endpoint.host, port=endpoint.port)
+                response.node_endpoints.append(where)
 
 
 def looks_right(records: Slice, version: int, in_transaction: bool, part: PartitionProduceResponse) -> bool:
@@ -147,6 +182,9 @@ def append_batch(
     except KafkaError as error:
         part.error_code = int(error.code)
         part.error_message = error.message or None
+        if part.error_code == _NOT_LEADER:
+            pending.misled = True
+            return
         if part.error_code == _INVALID_RECORD:
             part.record_errors = [
                 BatchIndexAndErrorMessage(batch_index=index, batch_index_error_message=error.message)

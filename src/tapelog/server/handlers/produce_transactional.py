@@ -72,7 +72,7 @@ class HeldProduce(HeldBatch):
     def admitted(self) -> None:
         """Append it; from now on it waits like any other."""
         pending, ready = self.pending, self.ready
-        if ready.partition.closed:
+        if ready.partition.closed or not ready.partition.leading:
             pending.failed(ready.slot, _NOT_LEADER)
             return
         append_batch(ready.partition, ready.records, pending, pending.partitions[ready.slot], ready.slot)
@@ -140,7 +140,7 @@ def _look(node: NodeApi, version: int, request: ProduceRequest, pending: Pending
             part = PartitionProduceResponse(index=data.index, error_code=0, base_offset=-1)
             answer.partition_responses.append(part)
             pending.partitions.append(part)
-            partition = partition_for(state, data, pending.acks, part, version)
+            partition = partition_for(state, data, pending, part)
             if partition is None:
                 continue
             records = data.records

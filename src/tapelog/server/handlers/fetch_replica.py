@@ -1,0 +1,183 @@
+"""Fetch of a follower (versions 4 to 18, with a replica id): reads to the log's end, and claims.
+
+The offset a follower fetches from is its claim that everything below is safe on its disk; the partition counts it.
+The fetch waits until something is written to one of its partitions, or the high watermark moves beyond what the
+follower was told. Only partitions in which something happened are looked at: what the request names, and what has moved
+since. What a follower was given is not given again before it has come back for more.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tapelog.base.ports import DiskError
+from tapelog.base.timers import Timer
+from tapelog.replication.partition import Partition
+from tapelog.replication.waiting import FetchWaiter
+from tapelog.server.call import Call
+from tapelog.server.fetch_sessions import Key, Session, Wanted, Watch
+from tapelog.server.handlers.fetch_parts import check, find, hint, is_news, missing, nothing, put
+from tapelog.server.node_api import NodeApi
+from tapelog.wire.errors import ErrorCode, KafkaError
+from tapelog.wire.messages.fetch_request import FetchRequest
+from tapelog.wire.messages.fetch_response import FetchResponse, PartitionData
+
+MAX_WAIT_MS_MAX: Final = 30_000
+
+
+class ReplicaFetch(FetchWaiter):
+    """A follower's fetch being answered, perhaps after a wait."""
+
+    def __init__(self, node: NodeApi, call: Call, request: FetchRequest) -> None:
+        super().__init__()
+        self.node = node
+        self.call = call
+        self.request = request
+        state = request.replica_state
+        self.replica = state.replica_id if state is not None else request.replica_id
+        self.broker_epoch = state.replica_epoch if state is not None else -1
+        self.by_id = call.version >= 13
+        kept, wanted, self.incremental = node.fetch_sessions.open(request, call.version)
+        self.kept = kept is not None
+        self.session = kept if kept is not None else Session(0, self.by_id)
+        self.timer: Timer | None = None
+        self.crowded = False
+        if not self.incremental:
+            self.session.wanted = wanted
+            self.session.moved.update(wanted)
+
+    def start(self) -> None:
+        """Take note of the claims; answer now, or park."""
+        self.node.hub.heard_ms[self.replica] = self.node.clock.monotonic_ms()
+        before, self.session.waiting = self.session.waiting, self
+        if before is not None:
+            before.retry()  # of a connection that is gone: it notices
+        self.attempt(self.request.max_wait_ms <= 0 or not self.session.wanted)
+
+    def retry(self) -> None:
+        """Some of its partitions moved."""
+        self.ripe = False
+        if not self.call.done:
+            self.attempt(False)
+
+    def expired(self) -> None:
+        """The wait is over: answer with what there is."""
+        if not self.call.done:
+            self.attempt(True)
+
+    def attempt(self, final: bool) -> None:
+        """Read what has moved; answer if there is something, or no more time."""
+        if self.call.connection.closed:
+            self.end()
+            return
+        if self.session.waiting is not self:  # the follower has asked anew on another connection
+            self.end()
+            self.call.reply(FetchResponse(session_id=self.session.id))
+            return
+        moved = self.session.moved
+        parts: list[tuple[Wanted, PartitionData]] = []
+        left, total, urgent = self.request.max_bytes, 0, False
+        for key, wanted in list(moved.items()):
+            data = self.read(key, wanted, left, total == 0)
+            records = data.records
+            if records is not None:
+                total += records.size  # type: ignore[union-attr]
+                left = self.request.max_bytes - total
+            elif self.is_urgent(wanted, data):
+                urgent = True
+            elif self.incremental and not is_news(wanted, data):
+                if not self.crowded:
+                    del moved[key]
+                continue
+            parts.append((wanted, data))
+        if final or urgent or total >= self.request.min_bytes:
+            self.end()
+            self.answer(parts)
+        elif self.timer is None:
+            self.call.abandoned = self.end
+            self.timer = self.node.timers.after(min(self.request.max_wait_ms, MAX_WAIT_MS_MAX), self.expired)
+
+    def is_urgent(self, wanted: Wanted, data: PartitionData) -> bool:
+        """Whether the follower must hear of this at once: consumers at its side wait for the high watermark."""
+        if data.error_code or data.diverging_epoch is not None:
+            return data.error_code == 0 or data.error_code != wanted.told_error
+        return self.kept and (
+            data.high_watermark != wanted.told_high_watermark or data.log_start_offset != wanted.told_start_offset
+        )
+
+    def end(self) -> None:
+        """It waits no more."""
+        if self.session.waiting is self:
+            self.session.waiting = None
+        if self.timer is not None:
+            self.timer.cancel()
+            self.timer = None
+        if not self.kept:
+            self.session.close()
+
+    def read(self, key: Key, wanted: Wanted, budget: int, min_one: bool) -> PartitionData:
+        """What one partition has for this fetch; `crowded` if there is something and no room for it."""
+        self.crowded = False
+        data = nothing(wanted.index)
+        partition = find(self.node, wanted, self.by_id)
+        if partition is None:
+            data.error_code = missing(self.node, wanted, self.by_id)
+            return data
+        self.watch(key, partition)
+        if not check(partition, wanted, data, True):
+            return data
+        try:
+            partition.follower(self.replica, wanted.leader_epoch >= 0)
+            log = partition.log
+            if wanted.offset < log.start_offset or wanted.offset > log.written_end:
+                raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, "")
+            partition.follower_fetched(
+                self.replica, wanted.offset, self.broker_epoch, self.node.clock.monotonic_ms(), wanted.log_start_offset
+            )
+            data.high_watermark = partition.high_watermark
+            data.log_start_offset = log.start_offset
+            data.last_stable_offset = log.last_stable_offset(partition.high_watermark)
+            if wanted.offset < log.written_end:
+                room = min(wanted.max_bytes, budget)
+                if room > 0 or min_one:
+                    data.records = log.read(wanted.offset, max(room, 0), log.written_end, min_one)
+                self.crowded = data.records is None
+        except KafkaError as error:
+            data.error_code = int(error.code)
+        except DiskError:
+            data.error_code = int(ErrorCode.KAFKA_STORAGE_ERROR)
+            data.records = None
+        return data
+
+    def watch(self, key: Key, partition: Partition) -> None:
+        """Be told when the partition moves."""
+        session = self.session
+        watch = session.watches.get(key)
+        if watch is None or watch.partition is not partition:
+            if watch is not None:
+                watch.partition.remove_fetch(watch)
+            watch = session.watches[key] = Watch(session, key, partition)
+            partition.add_replica_fetch(watch)
+
+    def answer(self, parts: list[tuple[Wanted, PartitionData]]) -> None:
+        """Build the response. What was told is quiet until it moves, or until the follower names it again."""
+        session = self.session
+        response = FetchResponse(session_id=session.id)
+        for wanted, data in parts:
+            wanted.served = data.records is not None or data.diverging_epoch is not None
+            put(response, wanted, data)
+            if data.error_code:
+                hint(self.node, self.call, response, wanted, data)
+            elif wanted.served or not self.more(wanted):
+                session.moved.pop((wanted.topic_id if self.by_id else wanted.topic, wanted.index), None)
+        self.call.reply(response)
+
+    def more(self, wanted: Wanted) -> bool:
+        """Whether there is something to read for which there was no room."""
+        partition = find(self.node, wanted, self.by_id)
+        return partition is not None and wanted.offset < partition.log.written_end
+
+
+def handle(node: NodeApi, call: Call, request: FetchRequest) -> None:
+    """Answer a follower's fetch."""
+    ReplicaFetch(node, call, request).start()
