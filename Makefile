@@ -9,7 +9,7 @@ LIFE ?= --cluster
 MINUTES ?= 5
 
 .DEFAULT_GOAL := help
-.PHONY: help setup runtime run test test-quick lint fmt type build clean-build clean dist lock clients sim fuzz chaos \
+.PHONY: mutants help setup runtime run test test-quick lint fmt type build clean-build clean dist lock clients sim fuzz chaos \
 	bench docs-check
 
 help: ## This list
@@ -68,6 +68,9 @@ fuzz: setup ## Hostile bytes for MINUTES=5, new seeds each time
 
 chaos: build ## kill -9 two hundred times under load, and power cuts, on real processes
 	TAPELOG_CHAOS_KILLS=200 $(BIN)/pytest -q --timeout 0 tests/chaos
+
+mutants: setup ## Small random mistakes in the rooms that keep promises: are they noticed? (COUNT=200, an hour or two)
+	$(PY) tools/mutants.py --count $(or $(COUNT),200)
 
 bench: build clients ## Side by side with Apache Kafka and others, in one run (BENCH="--quick …" passes options)
 	$(PY) -m bench $(BENCH)
