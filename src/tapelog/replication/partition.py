@@ -296,6 +296,10 @@ class Partition(WaitingRoom):
                 self._ask([id for id in lead.in_sync.isr if id not in late])
         self._moved(now_ms)
 
+    def brokers_changed(self, now_ms: int) -> None:
+        """Other brokers live, or in other epochs: those the high watermark waits for may have changed."""
+        self._moved(now_ms)
+
     def isr_agreed(self, change: IsrChange, isr: tuple[int, ...], partition_epoch: int, now_ms: int) -> None:
         """The controller answered a change of ours with what holds now."""
         lead = self.leadership
