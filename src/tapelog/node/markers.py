@@ -116,6 +116,9 @@ class LocalMarkers:
     def _partition(self, key: Key) -> Partition:
         topic, index = key
         state = self.node.topics.get(topic)
+        if self.node.image.partition(topic, index) is not None and (state is None or index >= len(state.partitions)):
+            # not gone but not opened yet: a node that starts opens its partitions piece by piece
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{topic}-{index} is not open here yet")
         if state is None or not 0 <= index < len(state.partitions) or (state.internal and topic != OFFSETS_TOPIC):
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{topic}-{index} takes no markers here")
         found = state.partitions[index]
