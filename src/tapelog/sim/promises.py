@@ -58,16 +58,22 @@ class Promises:
         for state in core.topics.values():
             for partition in state.partitions:
                 if partition is not None and not partition.closed:
-                    self._partition(machine, (state.topic_id, partition.index), partition)
-        self._partition(machine, METADATA_KEY, core.metadata.partition)
-        self._quorum(machine)
+                    key = (state.topic_id, partition.index)
+                    epoch, leading = partition.leader_epoch, partition.leading
+                    self._look_at(machine, key, partition, partition.high_watermark, epoch, leading=leading)
+        raft = core.metadata.raft
+        partition = core.metadata.partition
+        high_watermark, epoch = raft.high_watermark, raft.epoch
+        self._look_at(machine, METADATA_KEY, partition, high_watermark, epoch, leading=raft.quorum.leading is not None)
 
-    def _partition(self, machine: Machine, key: Key, partition: Partition) -> None:
+    def _look_at(
+        self, machine: Machine, key: Key, partition: Partition, high_watermark: int, epoch: int, *, leading: bool
+    ) -> None:
         seen = self._seen.get((machine.node_id, key))
-        high_watermark, log = partition.high_watermark, partition.log
         if seen is None or seen.boot != machine.boots:
             seen = self._seen[machine.node_id, key] = Seen(machine.boots)
-        leading, epoch, end = self.leading(key, partition), partition.leader_epoch, log.end_offset
+        log = partition.log
+        end = log.end_offset
         if (
             high_watermark == seen.high_watermark
             and end == seen.end
@@ -101,10 +107,3 @@ class Promises:
             alive = machine is not leader and machine.up and seen is not None and seen.boot == machine.boots
             if alive and seen is not None and seen.leading and seen.epoch < epoch:
                 self.rare.count("zombie leader")
-
-    def leading(self, key: Key, partition: Partition) -> bool:
-        """Whether the node believes that it leads."""
-        return key != METADATA_KEY and bool(getattr(partition, "leading", True))
-
-    def _quorum(self, machine: Machine) -> None:
-        """At most one node leads the quorum in an epoch."""
