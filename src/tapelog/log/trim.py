@@ -90,6 +90,7 @@ def truncate_fully(log: Log, offset: int) -> None:
     log.producers.restore([])
     log.start_offset = offset
     log.after_truncation(offset)
+    log.durable_end = offset  # there is nothing that could be lost
 
 
 def _remove(log: Log, segments: list[Segment]) -> None:
