@@ -148,7 +148,7 @@ class FollowerBench:
         sent.done(response)
         self.settle()
         if flush:
-            self.pass_time(1)
+            self.pass_time(3)  # a round may be under way, and this one's comes after it
 
     def fail(self) -> None:
         """No answer comes."""
