@@ -19,6 +19,7 @@ from tapelog.cli.explain import explain
 from tapelog.cli.output import EXIT_FAILED, EXIT_OK, CliError, report
 from tapelog.cli.produce import produce
 from tapelog.cli.rebalance import rebalance
+from tapelog.cli.router import router
 from tapelog.cli.starting import DEFAULT_DATA, DEFAULT_LISTEN
 from tapelog.cli.up import HELP, run_node, run_up
 from tapelog.cli.up_cluster import run_format
@@ -80,6 +81,7 @@ def format_nodes(
     raise typer.Exit(run_format(listen, data, nodes, settings or [], as_json=json))
 
 
+app.command(rich_help_panel="Brokers")(router)
 app.command(rich_help_panel="Brokers")(demo)
 app.command(rich_help_panel="Records")(produce)
 app.command(rich_help_panel="Records")(consume)

@@ -10,7 +10,7 @@ import pytest
 from tapelog.cli.app import run
 
 COMMANDS = [
-    *(["up"], ["node"], ["format"], ["demo"], ["produce"], ["consume"], ["dump"], ["capacity"], ["version"]),
+    *(["up"], ["node"], ["format"], ["router"], ["demo"], ["produce"], ["consume"], ["dump"], ["capacity"], ["version"]),
     ["cluster", "describe"],
     ["rebalance"],
     *(["broker", name] for name in ("list", "drain", "remove")),
