@@ -57,6 +57,7 @@ class LogDirectory:
         self.high_watermarks: dict[TopicPartition, int] = {}
         self._recovery_points: dict[TopicPartition, int] = {}
         self._start_offsets: dict[TopicPartition, int] = {}
+        self._written_start_offsets: dict[TopicPartition, int] = {}
         self._too_high = False  # a recovery point on disk
         self._outdated: dict[str, None] = {}  # checkpoint files that still speak of deleted logs
         self._round: CheckpointRound | None = None
@@ -74,6 +75,7 @@ class LogDirectory:
         directory._own(cluster_id, node_id)
         directory._recovery_points = directory._read_offsets(names.RECOVERY_POINTS)
         directory._start_offsets = directory._read_offsets(names.START_OFFSETS)
+        directory._written_start_offsets = dict(directory._start_offsets)
         directory.high_watermarks = directory._read_offsets(names.HIGH_WATERMARKS)
         marker = f"{path}/{names.CLEAN_SHUTDOWN}"
         if disk.exists(marker):
@@ -286,7 +288,13 @@ class LogDirectory:
     def write_start_offsets(self) -> None:
         """The start offsets, durably: call before DeleteRecords is answered. (Deleting segments needs none of it: a
         log starts at its first segment anyway.) Blocks."""
-        self._write_offsets(names.START_OFFSETS, self._current_start_offsets())
+        offsets = self._current_start_offsets()
+        self._write_offsets(names.START_OFFSETS, offsets)
+        self._written_start_offsets = offsets
+
+    def start_offsets_moved(self) -> bool:
+        """Whether some have moved since they were last written: a follower's go with its leader's."""
+        return self._current_start_offsets() != self._written_start_offsets
 
     def _capture(
         self, checkpoint: CheckpointRound, high_watermarks: Mapping[TopicPartition, int], limit: int | None

@@ -52,10 +52,19 @@ class Housekeeping:
         directory = node.directory
         if now_ms - self._checkpointed_ms >= CHECKPOINT_MS or directory.checkpoint_due():
             self._checkpointed_ms = now_ms
-            if any(held.bytes_since_checkpoint for held in directory.logs.values()):
-                directory.start_checkpoint(node.partitions.high_watermarks(), self._checkpointed)
+            self._checkpoint()
             node.metadata.log.maybe_snapshot()
         node.timers.after(WATCH_MS, self._watch_checkpoint)
+
+    def _checkpoint(self) -> None:
+        """Record what is durable, if something is new: records, or what a follower heard of its leader."""
+        node, directory = self.node, self.node.directory
+        high_watermarks = node.partitions.high_watermarks()
+        written = any(held.bytes_since_checkpoint for held in directory.logs.values())
+        if written or high_watermarks != directory.high_watermarks:
+            directory.start_checkpoint(high_watermarks, self._checkpointed)
+        if directory.start_offsets_moved():
+            node.start_offsets_moved(_ignore)
 
     def _watch_flush(self, now_ms: int) -> None:
         """The same round since the last look: the disk is slow, or hangs. Producers are not left without an answer."""
@@ -135,3 +144,7 @@ class Housekeeping:
                 self.node.timers.after(1, step)
 
         step()
+
+
+def _ignore(_: object) -> None:
+    pass
