@@ -68,11 +68,15 @@ class Applications:
         producer = self.producers[self.entropy.below(len(self.producers))]
         values = []
         for _ in range(1 + self.entropy.below(4)):
-            self._values += 1
-            values.append(b"%d:%d:x" % (producer.number, self._values) + b"x" * self.entropy.below(300))
+            values.append(b"%d:%d:x" % (producer.number, self.next_value()) + b"x" * self.entropy.below(300))
         producer.add(values)
         self.note(f"produce {producer.number} {len(values)}")
         self.push()
+
+    def next_value(self) -> int:
+        """A number for a record."""
+        self._values += 1
+        return self._values
 
     def pay(self) -> None:
         """Somebody begins a transaction, is replaced, stalls, or is late."""

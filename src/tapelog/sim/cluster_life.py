@@ -17,12 +17,14 @@ from tapelog.sim.applications import Applications
 from tapelog.sim.cluster import Cluster
 from tapelog.sim.entropy import SimEntropy
 from tapelog.sim.faults import Faults
+from tapelog.sim.trials import Trials
 
 STEPS: Final = 90
 THINK_MS_MAX: Final = 80
 PUSH_MS: Final = 20
 """How long clients think at most before they send on."""
 RECOVERY_MS: Final = 60_000
+TRIAL_EVERY: Final = 5
 SIZES: Final = (3, 3, 3, 3, 3, 3, 1, 2, 5, 3)
 """How many nodes a life has, by its seed."""
 
@@ -160,6 +162,9 @@ class ClusterLife:
             assert self.world.now_ms - began_ms < RECOVERY_MS, f"no progress: {self._why()}"
         self.note("all is answered")
         self.applications.check(final=False)
+        if self.seed % TRIAL_EVERY == 0:
+            self.note("trials")
+            Trials(self.cluster, self.applications, self.pass_time).a_follower_s_disk_is_stuck()
         self.note("power fails everywhere")
         for machine in self.cluster.machines:
             if machine.up:

@@ -82,6 +82,7 @@ class SimDisk:
         self.timers = timers
         self.root = DirNode()
         self.capacity_bytes: int | None = None
+        self.flush_ms_min = 0
         self.flush_ms_max = 5
         self.syncs_until_failure: int | None = None
         self.skips_syncs = False  # a planted bug: claims to have synced
@@ -283,7 +284,8 @@ class SimDisk:
         if self.timers is None:
             action()
         else:
-            self.timers.after(self.entropy.below(self.flush_ms_max + 1), action)
+            ms = self.flush_ms_min + self.entropy.below(self.flush_ms_max - self.flush_ms_min + 1)
+            self.timers.after(ms, action)
 
     # --- paths -------------------------------------------------------------------------------------------------
 
