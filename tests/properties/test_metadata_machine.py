@@ -153,7 +153,7 @@ class MetadataMachine(RuleBasedStateMachine):
         assert new.image.same_state(old.image)
         assert (new.image.offset, new.image.epoch) == (old.image.offset, old.image.epoch)
         new.entropy, new.controller = old.entropy, old.controller
-        new.log.lead(new.last_epoch + 1)
+        new.lead(new.last_epoch + 1)
         new.commit()
         assert new.image.same_state(old.image)
         self.cluster = new

@@ -1,8 +1,9 @@
-"""The metadata log of a quorum of one: propose, append, commit, replay, publish, snapshot.
+"""The metadata log: replay and publish what the quorum commits; as its leader propose, append and answer.
 
-MetadataLog does no I/O. It appends batches to a log port (the node core keeps `__cluster_metadata-0` behind it), is
-told when they are durable, and then publishes the next image and lets the waiting answers go. Everything a proposer
-is told was computed from the newest image, committed or not, and so waits until that is committed.
+MetadataLog does no I/O. What is committed (`on_commit`) becomes the next image, on leader and follower alike. While
+this node leads (`elected`), proposals are appended through the log port; what they answer was computed from the newest
+image, committed or not, and so waits until that is committed. A leader is active once everything before its epoch is
+replayed.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Final, Protocol, TypeVar
 from tapelog.base.ports import Clock
 from tapelog.metadata import records, snapshot
 from tapelog.metadata.delta import ImageDelta, MetadataReplayError
+from tapelog.metadata.difference import difference
 from tapelog.metadata.features import bootstrap_features
 from tapelog.metadata.image import MetadataImage
 from tapelog.metadata.outcome import Outcome
@@ -23,10 +25,12 @@ from tapelog.metadata.record_types import (
     EndTransactionRecord,
     MetadataRecord,
     StateRecord,
+    TransactionRecord,
 )
 from tapelog.metadata.snapshot import SnapshotId, SnapshotStore
-from tapelog.wire.errors import KafkaError
+from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.primitives import WireError
+from tapelog.wire.record_batch import Record
 
 R = TypeVar("R")
 
@@ -82,10 +86,10 @@ class _Parked:
 
 
 class MetadataLog:
-    """`image` is committed and published; `latest` includes what is appended but not yet durable.
+    """`image` is committed and published; `latest`, on an active leader, includes what is appended but not committed.
 
-    Start: load(), then lead(epoch) with an epoch above the one load() returned. Then propose(); the node core calls
-    on_commit() after each flush, and maybe_snapshot() now and then.
+    Start: load() or load_snapshot(). Then on_commit() as the quorum commits, elected() and resigned() as it votes, and
+    maybe_snapshot() now and then. `quorum_records`: what the quorum wants in a snapshot of that offset and time.
     """
 
     def __init__(
@@ -98,6 +102,8 @@ class MetadataLog:
         clock: Clock,
         publish: Callable[[MetadataImage, ImageDelta], None],
         snapshot_bytes_max: int = 20 * 1024 * 1024,
+        active_changed: Callable[[bool], None] | None = None,
+        quorum_records: Callable[[int, int], list[Record]] | None = None,
     ) -> None:
         self.port = port
         self.snapshots = snapshots
@@ -105,9 +111,13 @@ class MetadataLog:
         self.clock = clock
         self.publish = publish
         self.snapshot_bytes_max = snapshot_bytes_max
+        self.active_changed = active_changed
+        self.quorum_records = quorum_records
         self.epoch = -1
+        self.active = False
         self.image = MetadataImage(cluster_id=cluster_id)
         self.latest = self.image
+        self._begins_at = -1
         self._parked: deque[_Parked] = deque()
         self._transaction: list[StateRecord] | None = None
         self._snapshot: SnapshotId = (0, 0)
@@ -119,32 +129,14 @@ class MetadataLog:
 
     def load(self) -> int:
         """Replay snapshot and log: everything in them is committed. Returns the last epoch seen (0 if new)."""
-        image = self._load_snapshot(self.image)
-        if self.port.start_offset > image.offset:
-            raise MetadataReplayError(
-                f"the metadata log begins at {self.port.start_offset}, but the snapshots end at {image.offset}"
-            )
-        offset = image.offset
-        delta = ImageDelta(image)
-        epoch, timestamp_ms = image.epoch, image.timestamp_ms
-        while True:
-            data = self.port.read(offset, READ_BYTES)
-            if not data:
-                break
-            self._bytes_since_snapshot += len(data)
-            before = offset
-            for batch in records.decode_batches(data):
-                if batch.base_offset < offset:
-                    continue
-                self._replay_batch(delta, batch)
-                offset, epoch, timestamp_ms = batch.last_offset + 1, batch.leader_epoch, batch.timestamp_ms
-            if offset == before:
-                raise MetadataReplayError(f"the metadata log has nothing at offset {offset}")
-        self.image = self.latest = delta.build(offset, epoch, timestamp_ms)
-        return epoch
+        self.load_snapshot()
+        self._replay_to(self.port.end_offset)
+        return self.image.epoch
 
-    def _load_snapshot(self, empty: MetadataImage) -> MetadataImage:
-        """The image of the newest snapshot that is whole; a damaged one is passed over."""
+    def load_snapshot(self) -> None:
+        """Begin with the newest snapshot that is whole; a damaged one is passed over."""
+        empty = MetadataImage(cluster_id=self.image.cluster_id)
+        image = empty
         for id in reversed(self.snapshots.list()):
             data = self.snapshots.read(id)
             try:
@@ -152,8 +144,47 @@ class MetadataLog:
             except WireError:
                 continue
             self._snapshot, self._snapshot_size = id, len(data)
-            return image
-        return empty
+            break
+        if self.port.start_offset > image.offset:
+            raise MetadataReplayError(
+                f"the metadata log begins at {self.port.start_offset}, but the snapshots end at {image.offset}"
+            )
+        self.image = self.latest = image
+
+    def install_snapshot(self, id: SnapshotId) -> None:
+        """The leader's snapshot has taken the place of our log: publish what it says."""
+        assert not self.active, "a leader has the whole log"
+        data = self.snapshots.read(id)
+        old, image = self.image, snapshot.decode_image(data, id, self.image.cluster_id)
+        self._snapshot, self._snapshot_size, self._bytes_since_snapshot = id, len(data), 0
+        self._transaction = None
+        self.image = self.latest = image
+        self.publish(image, difference(old, image))
+
+    # -- replay
+
+    def _replay_to(self, end_offset: int) -> ImageDelta | None:
+        """Read and replay what is committed; None if that is nothing new."""
+        offset = self.image.offset
+        if offset >= end_offset:
+            return None
+        delta = ImageDelta(self.image)
+        epoch, timestamp_ms = self.image.epoch, self.image.timestamp_ms
+        while offset < end_offset:
+            data = self.port.read(offset, READ_BYTES)
+            before = offset
+            for batch in records.decode_batches(data):
+                if batch.base_offset < offset:
+                    continue
+                if batch.last_offset >= end_offset:
+                    break
+                self._replay_batch(delta, batch)
+                offset, epoch, timestamp_ms = batch.last_offset + 1, batch.leader_epoch, batch.timestamp_ms
+            self._bytes_since_snapshot += len(data)
+            if offset == before:
+                raise MetadataReplayError(f"the metadata log has nothing at offset {offset}")
+        self.image = self.latest = delta.build(offset, epoch, timestamp_ms)
+        return delta
 
     def _replay_batch(self, delta: ImageDelta, batch: records.DecodedBatch) -> None:
         if batch.control_type == records.CONTROL_LEADER_CHANGE:
@@ -176,25 +207,53 @@ class MetadataLog:
         else:
             delta.replay(record)
 
-    def lead(self, epoch: int) -> None:
-        """Begin an epoch as its leader; a new cluster gets its first records. Nothing counts before on_commit."""
-        assert epoch > self.latest.epoch or self.latest.offset == 0, "an epoch has one leader"
-        self.epoch = epoch
-        new = self.latest.offset == 0
+    # -- leading
+
+    def elected(self, epoch: int, start_offset: int) -> None:
+        """This node leads; its epoch begins at start_offset with the leader change, which the quorum has appended."""
+        assert not self.active, "an epoch has one leader"
+        self.epoch, self._begins_at = epoch, start_offset
+        self._activate()
+
+    def resigned(self) -> None:
+        """This node leads no more. What was appended may yet be committed by others; who waits must ask them."""
+        self._begins_at = -1
+        was_active, self.active = self.active, False
+        lost, self._parked = self._parked, deque()
+        self.latest = self.image
+        if was_active and self.active_changed is not None:
+            self.active_changed(False)
+        for entry in lost:
+            if entry.failed is not None:
+                entry.failed(KafkaError(ErrorCode.NOT_CONTROLLER, "the active controller changed"))
+
+    def _activate(self) -> None:
+        """Propose from now on, if everything before this epoch is replayed; a new cluster gets its first records."""
+        if self._begins_at < 0 or self.image.offset < self._begins_at:
+            return
+        self._begins_at = -1
+        self.active = True
         now_ms = self.clock.wall_ms()
-        delta = ImageDelta(self.latest)
-        delta.set_controller(self.node_id)
-        end = self._append(records.leader_change_batch(self.node_id, now_ms, epoch))
+        if self.image.offset < self.port.end_offset:
+            delta = ImageDelta(self.latest)
+            delta.set_controller(self.node_id)
+            self._park(self.port.end_offset, delta, now_ms, None, None)
         first: list[MetadataRecord] = []
         if self._transaction is not None:
-            first.append(AbortTransactionRecord(reason="the controller restarted"))
-        if new:
+            first.append(AbortTransactionRecord(reason="the controller changed"))
+        if not self.image.features:
             first += [BeginTransactionRecord(name="Bootstrap records"), *bootstrap_features(), EndTransactionRecord()]
         if first:
-            end = self._append(records.data_batch(first, now_ms, epoch))
-            for record in first:
-                self._replay(delta, record)
-        self._park(end, delta, now_ms, None, None)
+            delta = ImageDelta(self.latest)
+            for record in bootstrap_features() if not self.image.features else ():
+                delta.replay(record)
+            end = self._append(records.data_batch(first, now_ms, self.epoch))
+            self._park(end, delta, now_ms, self._no_transaction, None)
+        if self.active_changed is not None:
+            self.active_changed(True)
+
+    def _no_transaction(self) -> None:
+        self._transaction = None
 
     # -- proposals
 
@@ -210,6 +269,10 @@ class MetadataLog:
         committed and the new image is published; failed with the KafkaError the operation raised, or with what kept
         the records from being appended.
         """
+        if not self.active:
+            failed(KafkaError(ErrorCode.NOT_CONTROLLER, "this node is not the active controller"))
+            return
+        self._absorb()
         image = self.latest
         try:
             outcome = operation(image)
@@ -229,8 +292,14 @@ class MetadataLog:
             return
         delta = ImageDelta(image)
         for record in outcome.records:
-            self._replay(delta, record)
+            assert not isinstance(record, TransactionRecord), "what is proposed is one batch, and so is atomic"
+            delta.replay(record)
         self._park(end, delta, now_ms, lambda: done(response), failed)
+
+    def _absorb(self) -> None:
+        """The quorum appended records of its own (who votes): the newest image covers them, too."""
+        if self.latest.offset < self.port.end_offset:
+            self._park(self.port.end_offset, ImageDelta(self.latest), self.latest.timestamp_ms, None, None)
 
     def _append(self, batch: bytes) -> int:
         end = self.port.append(batch, self.epoch)
@@ -257,7 +326,14 @@ class MetadataLog:
             self._parked.append(_Parked(image.offset, image, None, answer, failed))
 
     def on_commit(self, end_offset: int) -> None:
-        """Everything below end_offset is durable: publish it, in order, and let the answers go."""
+        """Everything below end_offset is committed: publish it, in order, and let the answers go."""
+        if not self.active:
+            delta = self._replay_to(end_offset)
+            if delta is not None:
+                self.publish(self.image, delta)
+            self._activate()
+            return
+        self._absorb()
         while self._parked and self._parked[0].end_offset <= end_offset:
             entry = self._parked.popleft()
             if entry.delta is not None:
@@ -295,7 +371,8 @@ class MetadataLog:
         id = (image.offset, image.epoch)
         if self._snapshot_under_way or image.offset <= self._snapshot[0]:
             return False
-        data = snapshot.encode_image(image)
+        extra = self.quorum_records(image.offset, image.timestamp_ms) if self.quorum_records is not None else []
+        data = snapshot.encode_image(image, extra)
         self._snapshot_under_way = True
         covered = self._bytes_since_snapshot
 
@@ -312,22 +389,3 @@ class MetadataLog:
 
         self.snapshots.write(id, data, done)
         return True
-
-
-def quorum_state(node_id: int, epoch: int) -> bytes:
-    """The content of the `quorum-state` file while this node leads."""
-    return (
-        f'{{"clusterId":"","leaderId":{node_id},"leaderEpoch":{epoch},"votedId":-1,"appliedOffset":0,'
-        f'"currentVoters":[{{"voterId":{node_id}}}],"data_version":0}}'
-    ).encode()
-
-
-def quorum_epoch(data: bytes) -> int:
-    """The epoch that a `quorum-state` file speaks of; ValueError if it is not one."""
-    import json
-
-    content = json.loads(data)
-    epoch = content.get("leaderEpoch") if isinstance(content, dict) else None
-    if not isinstance(epoch, int):
-        raise ValueError("quorum-state has no leaderEpoch")
-    return epoch

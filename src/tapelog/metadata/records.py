@@ -173,8 +173,9 @@ def decode_batches(data: bytes) -> Iterator[DecodedBatch]:
             if header.is_control:
                 if record.key is None or len(record.key) < 4:
                     raise WireError("a control record has no type")
-                batch.control_type = int.from_bytes(record.key[2:4], "big")
-                batch.control_body = record.value
+                if batch.control_type < 0:  # the first tells what the batch is about
+                    batch.control_type = int.from_bytes(record.key[2:4], "big")
+                    batch.control_body = record.value
             else:
                 batch.records.append(decode_record(record.value))
         yield batch

@@ -6,7 +6,7 @@ Format and names are Kafka's: a header control batch, the records that rebuild t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Protocol
 
 from tapelog.base.ports import Disk
@@ -25,7 +25,9 @@ from tapelog.metadata.record_types import (
     TopicRecord,
     TransactionRecord,
 )
+from tapelog.wire.control_records import SNAPSHOT_HEADER, quorum_record
 from tapelog.wire.primitives import Reader, WireError
+from tapelog.wire.record_batch import Record, build_batch
 from tapelog.wire.records.register_broker_record import BrokerEndpoint, BrokerFeature
 from tapelog.wire.records.register_controller_record import ControllerEndpoint, ControllerFeature
 from tapelog.wire.records.snapshot_footer_record import SnapshotFooterRecord
@@ -174,11 +176,12 @@ def _topic_records(topic: TopicImage) -> Iterator[MetadataRecord]:
         )
 
 
-def encode(contents: Iterator[MetadataRecord], timestamp_ms: int, epoch: int) -> bytes:
-    """A snapshot file with these records."""
+def encode(contents: Iterator[MetadataRecord], timestamp_ms: int, epoch: int, extra: Sequence[Record] = ()) -> bytes:
+    """A snapshot file with these records; extra: control records of the quorum, behind the header."""
     header = SnapshotHeaderRecord(version=0, last_contained_log_timestamp=timestamp_ms)
-    parts = [records.control_batch(records.CONTROL_SNAPSHOT_HEADER, header, 0, timestamp_ms, epoch)]
-    offset = 1
+    first = [quorum_record(SNAPSHOT_HEADER, header, 0, timestamp_ms), *extra]
+    parts = [build_batch(first, leader_epoch=epoch, control=True)]
+    offset = len(first)
     pending: list[MetadataRecord] = []
     for record in contents:
         pending.append(record)
@@ -194,9 +197,9 @@ def encode(contents: Iterator[MetadataRecord], timestamp_ms: int, epoch: int) ->
     return b"".join(parts)
 
 
-def encode_image(image: MetadataImage) -> bytes:
+def encode_image(image: MetadataImage, extra: Sequence[Record] = ()) -> bytes:
     """The snapshot of an image."""
-    return encode(image_records(image), image.timestamp_ms, image.epoch)
+    return encode(image_records(image), image.timestamp_ms, image.epoch, extra)
 
 
 def bootstrap_checkpoint(timestamp_ms: int) -> bytes:

@@ -21,6 +21,7 @@ from tapelog.metadata.delta import ImageDelta
 from tapelog.metadata.image import Endpoint, MetadataImage
 from tapelog.metadata.outcome import Outcome
 from tapelog.node.coordinators import Coordinators
+from tapelog.node.duties import ControllerDuties
 from tapelog.node.forwarding import Remote
 from tapelog.node.housekeeping import Housekeeping
 from tapelog.node.lifecycle import Lifecycle
@@ -84,6 +85,9 @@ class NodeCore(NodeApi):
         self.directory: LogDirectory
         self.partitions: Partitions
         self.metadata = NodeMetadata(self)
+        self.duties = ControllerDuties(self)
+        if not self.alone:
+            self.metadata.active_changed.append(self.duties.changed)
         self.housekeeping = Housekeeping(self)
         self._markers = LocalMarkers(self)
         self.coordinators: Coordinators
@@ -107,8 +111,13 @@ class NodeCore(NodeApi):
             self.clock, self.entropy, self.setting_int("max.incremental.fetch.session.cache.slots")
         )
         self.coordinators = Coordinators(self)
-        self.partitions.open_all()
+        self.partitions.load()
+        self.metadata.when_ready(self._open)
         self.settle()
+
+    def _open(self) -> None:
+        """The image has caught up with the quorum: partitions follow it from now on."""
+        self.partitions.open_all()
 
     @property
     def alone(self) -> bool:
@@ -161,6 +170,7 @@ class NodeCore(NodeApi):
         """Close everything cleanly: the next start reads no more than checkpoints."""
         self.housekeeping.stop()
         self.lifecycle.stop()
+        self.metadata.shutdown()
         self.settle()
         if self.peers is not None:
             self.peers.close()
@@ -241,7 +251,7 @@ class NodeCore(NodeApi):
         return self.metadata.flag(name)
 
     def metadata_offsets(self) -> tuple[int, int]:
-        return self.metadata.partition.high_watermark, self.metadata.partition.log.end_offset
+        return self.metadata.offsets
 
     def change_metadata(
         self, operation: Callable[[MetadataImage], Outcome[R]], done: Callable[[R | KafkaError], None]
@@ -316,6 +326,8 @@ class NodeCore(NodeApi):
             return
         try:
             partition.write()
+            if partition.topic == CLUSTER_METADATA:
+                self.metadata.written()
         except DiskError as error:
             if partition.topic == CLUSTER_METADATA:
                 self.metadata.write_failed(error)
@@ -331,7 +343,7 @@ class NodeCore(NodeApi):
 
     def _advanced(self, partition: Partition) -> None:
         if partition.topic == CLUSTER_METADATA:
-            self.metadata.committed()
+            self.metadata.durable()
         else:
             self.coordinators.committed(partition)
 

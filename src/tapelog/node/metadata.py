@@ -1,67 +1,38 @@
-"""The node's share of the metadata: the log behind the quorum of one, and the images it publishes.
+"""The node's share of the metadata: the quorum, the log it keeps, and the images that come out of it.
 
-`boot` replays what is there, begins a new epoch, and registers this broker; from then on every change goes through
-`propose` and comes back as a published image, which the partitions follow before anybody is answered.
+`boot` joins the quorum; alone in it, a node leads at once. Every change goes through `propose` on the active controller
+and comes back, on every node, as a published image, which the partitions follow before anybody is answered. Until the
+image has caught up with the quorum once (`ready`), nobody follows it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from tapelog.base.ports import DiskError
-from tapelog.log.log import COORDINATOR
-from tapelog.metadata.brokers import BrokerRegistration, new_leader_epochs
+from tapelog.metadata.brokers import new_leader_epochs
 from tapelog.metadata.config_layers import Layers
 from tapelog.metadata.controller import Controller
 from tapelog.metadata.delta import ImageDelta
-from tapelog.metadata.image import Endpoint, MetadataImage
+from tapelog.metadata.image import MetadataImage
 from tapelog.metadata.outcome import Outcome
-from tapelog.metadata.producer_ids import ProducerIdBlock
-from tapelog.metadata.quorum import MetadataLog, quorum_epoch, quorum_state
-from tapelog.metadata.snapshot import DiskSnapshots
+from tapelog.metadata.quorum import MetadataLog
+from tapelog.metadata.snapshot import DiskSnapshots, SnapshotId
+from tapelog.node.raft import MetadataPort, PartitionLog, quorum_of
+from tapelog.raft import control
+from tapelog.raft.machine import Raft
 from tapelog.replication.partition import Partition
 from tapelog.wire.errors import ErrorCode, KafkaError
+from tapelog.wire.record_batch import Record
 
 if TYPE_CHECKING:
     from tapelog.node.core import NodeCore
 
+log = logging.getLogger("tapelog.raft")
+
 R = TypeVar("R")
-
-
-class PartitionPort:
-    """`MetadataLogPort` on the partition that holds the metadata log."""
-
-    def __init__(self, partition: Partition) -> None:
-        self.partition = partition
-
-    @property
-    def start_offset(self) -> int:
-        """The first offset there is."""
-        return self.partition.log.start_offset
-
-    @property
-    def end_offset(self) -> int:
-        """The next offset."""
-        return self.partition.log.end_offset
-
-    def append(self, batch: bytes, leader_epoch: int) -> int:
-        """Queue one batch."""
-        self.partition.leader_epoch = leader_epoch
-        self.partition.append(batch, 0, len(batch), COORDINATOR)
-        return self.partition.log.end_offset
-
-    def read(self, offset: int, max_bytes: int) -> bytes:
-        """Whole batches from the one that holds offset."""
-        log = self.partition.log
-        if offset >= log.written_end:
-            return b""
-        region = log.read(offset, max_bytes, log.written_end, True)
-        return b"" if region is None else region.read()
-
-    def advance_start(self, offset: int) -> None:
-        """Everything below is in a snapshot."""
-        self.partition.log.increment_start_offset(offset)
 
 
 class NodeMetadata:
@@ -70,55 +41,126 @@ class NodeMetadata:
     def __init__(self, node: NodeCore) -> None:
         self.node = node
         self.settings = node.config.broker_settings()
-        self.controller = Controller(self.settings, node.entropy)
+        clock = node.clock if node.config.voters else None  # a node alone sends itself no heartbeats
+        self.controller = Controller(self.settings, node.entropy, clock)
         self.log: MetadataLog
+        self.raft: Raft
         self.partition: Partition
         self.image = MetadataImage(cluster_id=node.config.cluster_id)
         self.layers = Layers(self.image, self.settings, node.node_id)
         self.broker_epoch = -1
-        self.ready = True
-        self.controller_endpoint: tuple[str, int] | None = None
-        """Where the active controller listens, when it is another node and known."""
-        self._ids: ProducerIdBlock | None = None
-        self._next_id = 0
-        self._waiting_for_ids: list[Callable[[int | KafkaError], None]] = []
+        self.ready = False
+        """The image has caught up with the quorum, at least once since the start."""
+        self.active_changed: list[Callable[[bool], None]] = []
+        """Called when this node becomes the active controller, or stops being it."""
+        self._on_ready: Callable[[], None] = _nothing
         self._numbers: dict[str, int] = {}
 
     def boot(self, partition: Partition, directory: str) -> None:
-        """Replay the log, then lead it in a new epoch. Nothing of this counts before the first flush."""
+        """Join the quorum. The only voter replays everything and leads; nothing it does counts before a flush."""
         node = self.node
         self.partition = partition
         partition.watched = True
+        snapshots = DiskSnapshots(node.disk, directory)
+        own_log = PartitionLog(node, partition, snapshots)
+        port = MetadataPort(own_log)
         self.log = MetadataLog(
-            PartitionPort(partition),
-            DiskSnapshots(node.disk, directory),
+            port,
+            snapshots,
             node_id=node.node_id,
             cluster_id=node.config.cluster_id,
             clock=node.clock,
             publish=self._publish,
             snapshot_bytes_max=self.settings.whole("metadata.log.max.record.bytes.between.snapshots"),
+            active_changed=self._active_changed,
+            quorum_records=self._quorum_records,
         )
-        epoch = self.log.load()
+        self.raft = port.raft = quorum_of(node, own_log, snapshots, directory, self)
+        self._active_changed(False)
+        self.raft.mend_log()
+        self.log.load_snapshot()
         self._take(self.log.image)
-        path = f"{directory}/quorum-state"
-        if node.disk.exists(path):
-            epoch = max(epoch, quorum_epoch(node.disk.read_file(path)))
-        node.disk.replace_file(path, quorum_state(node.node_id, epoch + 1))
-        self.log.lead(epoch + 1)
+        self.raft.start()
+        self._look_if_ready()
 
-    def register(
-        self, endpoints: Sequence[Endpoint], controller: Endpoint, log_dir_id: bytes, rack: str | None
-    ) -> None:
-        """Make this node a broker of its cluster that clients can find."""
-        node = self.node
-        incarnation = node.entropy.token(16)
-        registration = BrokerRegistration(
-            node.node_id, node.config.cluster_id, incarnation, endpoints, [log_dir_id], rack, fenced=False
-        )
-        self.propose(lambda image: self.controller.register_broker(image, registration), self._registered)
-        self.propose(
-            lambda image: self.controller.register_controller(image, node.node_id, incarnation, [controller]), _ignore
-        )
+    def when_ready(self, action: Callable[[], None]) -> None:
+        """Call action once the image has caught up: now, if it has."""
+        if self.ready:
+            action()
+        else:
+            self._on_ready = action
+
+    # -- what is known of the quorum
+
+    @property
+    def active(self) -> bool:
+        """Whether this node is the active controller."""
+        return self.log.active
+
+    @property
+    def controller_id(self) -> int:
+        """The node that leads the quorum; -1 if unknown."""
+        leader = self.raft.leader
+        return leader.id if leader is not None else -1
+
+    @property
+    def controller_endpoint(self) -> tuple[str, int] | None:
+        """Where the active controller listens, when it is another node and known."""
+        leader = self.raft.leader
+        if leader is None or leader.id == self.node.node_id or leader.endpoint is None:
+            return None
+        return leader.endpoint.host, leader.endpoint.port
+
+    @property
+    def offsets(self) -> tuple[int, int]:
+        """High watermark and end of the metadata log."""
+        return self.raft.high_watermark, self.partition.log.end_offset
+
+    # -- what the quorum tells (raft.ports.Listener)
+
+    def elected(self, epoch: int, start_offset: int) -> None:
+        """This node leads the quorum."""
+        log.info("leading the metadata quorum in epoch %d", epoch)
+        self.log.elected(epoch, start_offset)
+
+    def resigned(self) -> None:
+        """This node leads it no more."""
+        log.info("not leading the metadata quorum any more")
+        self.log.resigned()
+
+    def leader_is(self, node_id: int, epoch: int) -> None:
+        """Another node leads, or nobody does."""
+        if node_id != self.node.node_id:
+            log.info("the metadata quorum is led by %s in epoch %d", node_id if node_id >= 0 else "nobody", epoch)
+
+    def committed(self, high_watermark: int) -> None:
+        """The quorum committed everything below."""
+        self.log.on_commit(high_watermark)
+        self._look_if_ready()
+
+    def install_snapshot(self, id: SnapshotId) -> None:
+        """The leader's snapshot replaced our log."""
+        self.log.install_snapshot(id)
+        self._look_if_ready()
+
+    # -- what the log's file and disk tell
+
+    def written(self) -> None:
+        """More of the metadata log can be read."""
+        self.raft.written()
+
+    def durable(self) -> None:
+        """More of the metadata log is on disk."""
+        self.raft.durable()
+
+    def write_failed(self, error: Exception) -> None:
+        """What was proposed could not be written."""
+        self.log.revert(error)
+        self.raft.write_failed()
+
+    def shutdown(self) -> None:
+        """A clean stop: hand over, if leading."""
+        self.raft.stop()
 
     def lead_anew(self) -> None:
         """After an unclean stop: a new leader epoch for every partition, so that records that page-cache topics may
@@ -138,27 +180,6 @@ class NodeMetadata:
 
         self.log.propose(operation, done, failed)
 
-    def committed(self) -> None:
-        """The metadata log's high watermark moved."""
-        self.log.on_commit(self.partition.high_watermark)
-
-    def write_failed(self, error: Exception) -> None:
-        """What was proposed could not be written."""
-        self.log.revert(error)
-
-    def next_producer_id(self, done: Callable[[int | KafkaError], None]) -> None:
-        """An id from this node's block; a new block from the controller when it is used up."""
-        if self._ids is not None and self._next_id < self._ids.first + self._ids.count:
-            self._next_id += 1
-            done(self._next_id - 1)
-            return
-        self._waiting_for_ids.append(done)
-        if len(self._waiting_for_ids) == 1:
-            self.propose(
-                lambda image: self.controller.allocate_producer_ids(image, self.node.node_id, self.broker_epoch),
-                self._got_ids,
-            )
-
     def number(self, name: str) -> int:
         """The effective broker setting, as a whole number."""
         found = self._numbers.get(name)
@@ -172,21 +193,6 @@ class NodeMetadata:
         """The effective broker setting, as a truth value."""
         return (self.layers.text(name) or "").lower() == "true"
 
-    def _got_ids(self, block: ProducerIdBlock | KafkaError) -> None:
-        waiting, self._waiting_for_ids = self._waiting_for_ids, []
-        if isinstance(block, KafkaError):
-            for done in waiting:
-                done(block)
-            return
-        self._ids, self._next_id = block, block.first
-        for done in waiting:
-            self.next_producer_id(done)
-
-    def _registered(self, epoch: int | KafkaError) -> None:
-        if isinstance(epoch, KafkaError):
-            raise epoch
-        self.broker_epoch = epoch
-
     def _take(self, image: MetadataImage) -> None:
         self.image = image
         self.layers = Layers(image, self.settings, self.node.node_id)
@@ -194,8 +200,29 @@ class NodeMetadata:
 
     def _publish(self, image: MetadataImage, delta: ImageDelta) -> None:
         self._take(image)
-        self.node.follow(delta)
+        if self.ready:
+            self.node.follow(delta)
+
+    def _active_changed(self, active: bool) -> None:
+        self.node.controls = active
+        for told in self.active_changed:
+            told(active)
+
+    def _look_if_ready(self) -> None:
+        if not self.ready and 0 <= self.raft.known_high_watermark <= self.log.image.offset:
+            self.ready = True
+            self._on_ready()
+
+    def _quorum_records(self, end_offset: int, timestamp_ms: int) -> list[Record]:
+        voters = self.raft.voters_at(end_offset)
+        if voters is None:
+            return []
+        return [control.version_record(timestamp_ms), control.voters_record(voters, timestamp_ms)]
 
 
 def _ignore(_: object) -> None:
+    pass
+
+
+def _nothing() -> None:
     pass

@@ -38,7 +38,7 @@ class Following:
         self._waits_for_disk = False
         self._failures = 0
         self._asked = 0
-        self._told_high_watermark = 0
+        self.told_high_watermark = 0
 
     def entered(self, role: Role) -> None:
         """The replica's role changed."""
@@ -46,7 +46,7 @@ class Following:
         self._under_way = None
         self._waits_for_disk = False
         self._failures = 0
-        self._told_high_watermark = 0
+        self.told_high_watermark = 0
         self.download.stop()
         if isinstance(role, Follower):
             if quorum.is_voter:
@@ -59,7 +59,7 @@ class Following:
         """What came is on disk: go on."""
         log = self.quorum.log
         if isinstance(self.quorum.role, Follower):
-            self.quorum.advance(min(self._told_high_watermark, log.durable_end))
+            self.quorum.advance(min(self.told_high_watermark, log.durable_end))
         if self._waits_for_disk and log.durable_end >= log.end_offset:
             self._waits_for_disk = False
             self._fetch()
@@ -155,7 +155,7 @@ class Following:
         if data and not self._append(requests.plain(data)):
             quorum.later(quorum.config.retry_backoff_ms, self._fetch)
             return
-        self._told_high_watermark = partition.high_watermark
+        self.told_high_watermark = partition.high_watermark
         quorum.advance(min(partition.high_watermark, quorum.log.durable_end))
         self._fetch()
 

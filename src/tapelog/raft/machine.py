@@ -98,7 +98,7 @@ class Raft:
     def start(self) -> None:
         """Take up what disk and log tell. The only voter leads at once; everything it has on disk is committed."""
         quorum = self.quorum
-        self._mend_log()
+        self.mend_log()
         quorum.restore()
         if quorum.voters.only(quorum.me):
             quorum.high_watermark = quorum.log.durable_end
@@ -113,6 +113,13 @@ class Raft:
             self.following.entered(quorum.role)
         if not isinstance(quorum.role, Leader) and quorum.is_voter:
             quorum.arm(1 + quorum.entropy.below(FIRST_LOOK_MS), self.elections.stand)
+
+    def mend_log(self) -> None:
+        """A crash between a downloaded snapshot and the log that begins behind it: the snapshot counts."""
+        quorum = self.quorum
+        for offset, epoch in quorum.snapshots.list()[-1:]:
+            if quorum.log.end_offset < offset or quorum.log.last_epoch < epoch:
+                quorum.log.restart_at(offset, epoch, lambda: True, _raise)
 
     def stop(self) -> None:
         """A clean shutdown: a leader names its successors. Nothing happens here afterwards."""
@@ -149,6 +156,16 @@ class Raft:
     def high_watermark(self) -> int:
         """Everything below is committed."""
         return self.quorum.high_watermark
+
+    @property
+    def known_high_watermark(self) -> int:
+        """What the quorum had committed when this replica last heard of it; -1 if it has not heard yet."""
+        quorum, leader = self.quorum, self.quorum.leading
+        if leader is not None:
+            fresh = quorum.high_watermark > leader.start_offset or quorum.voters.only(quorum.me)
+            return quorum.high_watermark if fresh else -1
+        told = self.following.told_high_watermark
+        return told if told > 0 else -1
 
     @property
     def voters(self) -> VoterSet:
@@ -263,13 +280,6 @@ class Raft:
 
     def _ours(self, cluster_id: str | None) -> bool:
         return cluster_id is None or cluster_id == self.quorum.cluster_id
-
-    def _mend_log(self) -> None:
-        """A crash between a downloaded snapshot and the log that begins behind it: the snapshot counts."""
-        quorum = self.quorum
-        for offset, epoch in quorum.snapshots.list()[-1:]:
-            if quorum.log.end_offset < offset or quorum.log.last_epoch < epoch:
-                quorum.log.restart_at(offset, epoch, lambda: True, _raise)
 
     def _entered(self, role: Role) -> None:
         self.serving.entered(role)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tapelog.base.config import BrokerSettings
+from tapelog.metadata import records
 from tapelog.metadata.brokers import BrokerRegistration
 from tapelog.metadata.controller import Controller
 from tapelog.metadata.delta import ImageDelta
@@ -132,10 +133,16 @@ class Cluster:
         )
         self.last_epoch = self.log.load()
         if lead:
-            self.log.lead(self.last_epoch + 1)
+            self.lead(self.last_epoch + 1)
             self.commit()
             for id in range(1, brokers + 1):
                 self.register(id)
+
+    def lead(self, epoch: int) -> None:
+        """Begin an epoch, as the quorum does."""
+        start = self.port.end_offset
+        self.port.append(records.leader_change_batch(1, self.clock.wall_ms(), epoch), epoch)
+        self.log.elected(epoch, start)
 
     @property
     def image(self) -> MetadataImage:

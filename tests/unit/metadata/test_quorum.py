@@ -11,7 +11,7 @@ from tapelog.metadata import records, snapshot
 from tapelog.metadata.delta import MetadataReplayError
 from tapelog.metadata.image import MetadataImage
 from tapelog.metadata.outcome import Outcome
-from tapelog.metadata.quorum import SNAPSHOT_BYTES_MIN, quorum_epoch, quorum_state
+from tapelog.metadata.quorum import SNAPSHOT_BYTES_MIN
 from tapelog.metadata.record_types import BeginTransactionRecord, TopicRecord
 from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.messages.create_topics_request import CreateTopicsRequest
@@ -133,7 +133,7 @@ def test_a_restart_finds_everything_and_leads_a_new_epoch() -> None:
     delete(cluster, ("b", bytes(16)))
     again = cluster.reopened()
     assert again.image == cluster.image
-    again.log.lead(again.last_epoch + 1)
+    again.lead(again.last_epoch + 1)
     again.commit()
     assert again.image.epoch == cluster.image.epoch + 1
     assert again.image.controller_id == 1
@@ -226,7 +226,7 @@ def test_a_transaction_left_open_counts_for_nothing_and_is_aborted_by_the_next_l
     cluster.port.append(records.data_batch(half, 1, 1), 1)
     again = cluster.reopened()
     assert "ghost" not in again.image.topics
-    again.log.lead(again.last_epoch + 1)
+    again.lead(again.last_epoch + 1)
     again.commit()
     create(again, topic("real"))
     assert sorted(again.reopened().image.topics) == ["real"]
@@ -246,18 +246,6 @@ def test_an_empty_log_is_a_new_cluster() -> None:
     cluster = Cluster(port=MemoryLog(), lead=False)
     assert cluster.last_epoch == 0
     assert cluster.image.same_state(MetadataImage(cluster_id=cluster.image.cluster_id))
-
-
-def test_quorum_state_is_kafkas_and_reads_back() -> None:
-    data = quorum_state(3, 17)
-    assert quorum_epoch(data) == 17
-    assert data == (
-        b'{"clusterId":"","leaderId":3,"leaderEpoch":17,"votedId":-1,"appliedOffset":0,'
-        b'"currentVoters":[{"voterId":3}],"data_version":0}'
-    )
-    for bad in (b"[]", b"{}", b"", b'{"leaderEpoch":"x"}'):
-        with pytest.raises(ValueError):
-            quorum_epoch(bad)
 
 
 def test_snapshot_names_are_kafkas() -> None:
