@@ -91,6 +91,7 @@ def refuse_taken(host: str, port: int) -> None:
 
 
 def cannot_listen(host: str, port: int, error: OSError) -> UpError:
+    """Why one cannot listen there, with the holder of the port where that can be seen."""
     if error.errno != errno.EADDRINUSE:
         return UpError(f"cannot listen on {host}:{port}: {error.strerror}", "--listen takes an address of this machine")
     from tapelog.cli.holder import holder
@@ -103,6 +104,7 @@ def cannot_listen(host: str, port: int, error: OSError) -> UpError:
 
 
 def told(error: UpError, as_json: bool) -> int:
+    """Print a refusal to stderr and return its exit code."""
     if as_json:
         import json
 
