@@ -69,7 +69,9 @@ def test_a_followers_high_watermark_is_what_the_leader_says_as_far_as_its_own_di
     bench = Bench()
     partition = bench.partition
     partition.follow(OTHER, 1)
-    batch = build_batch([Record(0, 0, b"k", b"v"), Record(0, 0, b"k", b"w")])
+    made = bytearray(build_batch([Record(0, 0, b"k", b"v"), Record(0, 0, b"k", b"w")]))
+    made[12:16] = (1).to_bytes(4, "big")
+    batch = bytes(made)
     partition.append_replicated(batch, 0, len(batch))
     partition.write()
     partition.leader_says(1, 0)

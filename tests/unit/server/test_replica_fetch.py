@@ -1,0 +1,276 @@
+"""Fetches of followers: what they read, what they claim, when they are answered, and who is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tapelog.wire.errors import ErrorCode
+from tests.support.rig import TOPIC, values_of
+from tests.unit.server.replica_rig import EPOCHS, OTHER, THIRD, Follower, LeaderRig, at, told
+
+
+def code_of(answer: list[Any]) -> int:
+    """The error of a Produce of one batch."""
+    code: int = answer[0].responses[0].partition_responses[0].error_code
+    return code
+
+
+@pytest.mark.parametrize("version", [9, 12, 13, 15, 18])
+def test_acks_all_is_answered_when_both_followers_have_come_back_for_more(version: int) -> None:
+    rig = LeaderRig()
+    answers = rig.send(b"a")
+    followers = [Follower(rig, OTHER, version), Follower(rig, THIRD, version)]
+    for follower in followers:
+        assert values_of(follower.one(0)) == [b"a"]
+    assert not answers
+    for follower in followers:
+        follower.send(at(1))
+    assert code_of(answers) == 0
+    assert rig.partition().high_watermark == 1
+
+
+def test_acks_one_does_not_wait_for_followers() -> None:
+    assert code_of(LeaderRig().send(b"a", acks=1)) == 0
+
+
+def test_followers_read_what_is_written_and_not_yet_durable() -> None:
+    rig = LeaderRig()
+    flushes = rig.hold_flushes()
+    answers = rig.send(b"a")
+    first, second = Follower(rig, OTHER), Follower(rig, THIRD)
+    for follower in (first, second):
+        assert values_of(follower.one(0)) == [b"a"]
+        follower.send(at(1))
+    assert not answers, "their disks have it, ours has not"
+    flushes.release()
+    assert code_of(answers) == 0
+
+
+def test_consumers_do_not_see_what_followers_see() -> None:
+    rig = LeaderRig()
+    rig.send(b"a")
+    assert rig.values() == []
+    for id in (OTHER, THIRD):
+        Follower(rig, id).send(at(1))
+    assert rig.values() == [b"a"]
+
+
+def test_a_waiting_fetch_is_answered_when_something_is_written() -> None:
+    rig = LeaderRig()
+    follower = Follower(rig, OTHER)
+    follower.one(0)
+    answers = follower.send()
+    rig.node.pass_time(100)
+    assert not answers
+    rig.send(b"a")
+    assert told(answers[0]) == {0: (0, [b"a"])}
+
+
+def test_a_waiting_fetch_is_answered_when_the_high_watermark_moves() -> None:
+    rig = LeaderRig()
+    first, second = Follower(rig, OTHER), Follower(rig, THIRD)
+    for follower in (first, second):
+        follower.one(0)
+    rig.send(b"a")
+    first.fetch()
+    answers = first.send(at(1))
+    rig.node.pass_time(100)
+    assert not answers
+    second.send(at(1))
+    assert told(answers[0]) == {0: (1, [])}, "who reads from this follower need not wait for the next record"
+
+
+def test_nothing_new_is_told_when_the_wait_is_over() -> None:
+    rig = LeaderRig()
+    follower = Follower(rig, OTHER)
+    follower.one(0)
+    answers = follower.send()
+    rig.node.pass_time(499)
+    assert not answers
+    rig.node.pass_time(2)
+    assert answers[0].responses == []
+
+
+def test_what_was_given_is_not_given_again_before_the_follower_comes_back() -> None:
+    rig = LeaderRig(partitions=2)
+    follower = Follower(rig, OTHER)
+    follower.fetch(at(0, 0), at(0, 1))
+    rig.send(b"a")
+    assert told(follower.fetch()) == {0: (0, [b"a"])}
+    answers = follower.send()  # it still writes the first one to its disk
+    rig.send(b"b")
+    assert not answers
+    rig.send(b"c", index=1)
+    assert told(answers[0]) == {1: (0, [b"c"])}
+    assert told(follower.fetch(at(1, 0))) == {0: (0, [b"b"])}
+
+
+def test_what_has_no_room_comes_next_time() -> None:
+    rig = LeaderRig(partitions=3)
+    follower = Follower(rig, OTHER)
+    for index in range(3):
+        rig.send(b"x" * 1000, index=index)
+    assert [len(values) for _, values in told(follower.fetch(at(0, 0), at(0, 1), at(0, 2), max_bytes=10)).values()] == [
+        1,
+        0,
+        0,
+    ]
+    assert list(told(follower.fetch(max_bytes=10))) == [1]
+    assert list(told(follower.fetch(max_bytes=10))) == [2]
+
+
+def test_claims_count_even_where_there_is_no_room() -> None:
+    rig = LeaderRig(partitions=2)
+    first, second = Follower(rig, OTHER), Follower(rig, THIRD)
+    rig.send(b"x" * 100, index=0)
+    answers = rig.send(b"y", index=1)
+    for follower in (first, second):
+        follower.fetch(at(0, 0), at(1, 1), max_bytes=10)
+    assert code_of(answers) == 0
+
+
+def test_without_a_session_it_waits_just_the_same() -> None:
+    rig = LeaderRig()
+    follower = Follower(rig, OTHER)
+    follower.session_epoch = -1
+    answers = follower.send(at(0))
+    rig.node.pass_time(400)
+    assert not answers, "a high watermark alone is no news to one of whom we know nothing"
+    rig.send(b"a")
+    assert told(answers[0]) == {0: (0, [b"a"])}
+    assert not rig.partition()._waiters
+
+
+def test_forgotten_partitions_are_not_looked_at() -> None:
+    rig = LeaderRig(partitions=2)
+    follower = Follower(rig, OTHER)
+    follower.fetch(at(0, 0), at(0, 1))
+    answers = rig.later(follower.forgets(0), 18, follower.client)
+    rig.send(b"a", index=0)
+    assert not answers
+    assert not rig.partition(index=0)._waiters
+    rig.send(b"b", index=1)
+    assert list(told(answers[0])) == [1]
+
+
+def test_a_fetch_that_hung_up_leaves_the_session_usable() -> None:
+    rig = LeaderRig()
+    follower = Follower(rig, OTHER)
+    follower.one(0)
+    follower.send()
+    follower.client.hang_up()
+    follower.client = rig.connect()
+    answers = follower.send()
+    rig.send(b"a")
+    assert told(answers[0]) == {0: (0, [b"a"])}
+
+
+def test_a_session_given_up_leaves_nothing_behind() -> None:
+    rig = LeaderRig()
+    follower = Follower(rig, OTHER)
+    follower.one(0)
+    assert rig.partition()._waiters
+    follower.session_epoch = -1
+    follower.fetch()
+    assert not rig.partition()._waiters
+
+
+# -- refusals
+
+
+@pytest.mark.parametrize(("epoch", "code"), [(0, ErrorCode.FENCED_LEADER_EPOCH), (2, ErrorCode.UNKNOWN_LEADER_EPOCH)])
+def test_another_leader_epoch_claims_nothing(epoch: int, code: ErrorCode) -> None:
+    rig = LeaderRig()
+    rig.send(b"a")
+    for id in (OTHER, THIRD):
+        data = Follower(rig, id).one(1, epoch=epoch)
+        assert data.error_code == code
+        assert data.current_leader is not None
+        assert (data.current_leader.leader_id, data.current_leader.leader_epoch) == (1, 1)
+    assert rig.partition().high_watermark == 0
+
+
+@pytest.mark.parametrize(
+    ("epoch", "code"), [(1, ErrorCode.UNKNOWN_LEADER_EPOCH), (-1, ErrorCode.NOT_LEADER_OR_FOLLOWER)]
+)
+def test_who_has_no_replica_is_refused(epoch: int, code: ErrorCode) -> None:
+    rig = LeaderRig()
+    rig.partition().update(2, (1, OTHER), (1, OTHER), rig.clock.monotonic_ms())
+    assert Follower(rig, THIRD).one(0, epoch=epoch).error_code == code
+
+
+def test_a_fetch_from_before_the_broker_registered_anew_is_refused() -> None:
+    rig = LeaderRig()
+    rig.hub.alive[OTHER] = EPOCHS[OTHER] + 1
+    assert Follower(rig, OTHER).one(0).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+def test_offsets_beyond_the_log_are_out_of_range_and_claim_nothing() -> None:
+    rig = LeaderRig()
+    rig.send(b"a")
+    assert Follower(rig, OTHER).one(2).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+    assert Follower(rig, THIRD).one(2).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+    assert rig.partition().high_watermark == 0
+
+
+def test_a_log_that_parts_from_ours_is_told_where_at_once_and_claims_nothing() -> None:
+    rig = LeaderRig()
+    rig.send(b"a")
+    rig.partition().lead(5, 2, (1, OTHER, THIRD), (1, OTHER, THIRD), rig.clock.monotonic_ms())
+    rig.send(b"b")
+    for id in (OTHER, THIRD):
+        data = Follower(rig, id).one(2, epoch=5, last=3)
+        assert data.diverging_epoch is not None
+        assert (data.diverging_epoch.epoch, data.diverging_epoch.end_offset) == (1, 1)
+        assert values_of(data) == []
+    assert rig.partition().high_watermark == 0
+
+
+def test_an_error_is_told_at_once_and_then_not_again_and_again() -> None:
+    rig = LeaderRig(partitions=2)
+    follower = Follower(rig, OTHER)
+    response = follower.fetch(at(0, 0, epoch=9), at(0, 1))
+    assert response.responses[0].partitions[0].error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
+    answers = follower.send()
+    rig.node.pass_time(400)
+    assert not answers
+    rig.node.pass_time(200)
+    assert answers[0].responses[0].partitions[0].error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
+
+
+def test_a_leader_that_follows_says_so_to_the_fetch_that_waits() -> None:
+    rig = LeaderRig()
+    follower = Follower(rig, OTHER)
+    follower.one(0)
+    answers = follower.send()
+    rig.partition().follow(THIRD, 2)
+    rig.node.settle()
+    data = answers[0].responses[0].partitions[0]
+    assert data.error_code == ErrorCode.FENCED_LEADER_EPOCH
+    assert data.current_leader is not None
+    assert (data.current_leader.leader_id, data.current_leader.leader_epoch) == (THIRD, 2)
+
+
+def test_a_deleted_topic_is_told_to_the_fetch_that_waits() -> None:
+    rig = LeaderRig()
+    follower = Follower(rig, OTHER)
+    follower.one(0)
+    answers = follower.send()
+    rig.delete(TOPIC)
+    assert answers[0].responses[0].partitions[0].error_code == ErrorCode.UNKNOWN_TOPIC_ID
+
+
+# -- the in-sync replicas
+
+
+def test_a_follower_that_has_caught_up_is_asked_into_the_isr() -> None:
+    rig = LeaderRig(isr=(1, OTHER))
+    Follower(rig, OTHER).one(0)
+    assert rig.hub.isr_changes == []
+    Follower(rig, THIRD).one(0)
+    lead = rig.partition().leadership
+    assert lead is not None
+    assert lead.in_sync.asked is not None
+    assert lead.in_sync.asked.isr == [(1, 11), (OTHER, 12), (THIRD, 13)]
