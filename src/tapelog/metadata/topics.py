@@ -340,7 +340,7 @@ def internal_topic(settings: BrokerSettings, name: str, brokers: int) -> Creatab
 
 def auto_create_request(image: MetadataImage, settings: BrokerSettings, names: list[str]) -> CreateTopicsRequest:
     """The request a broker makes on behalf of a client that named topics which do not exist."""
-    brokers = len(image.alive_brokers())
+    brokers = len(image.brokers)  # also those that are away: what is kept on fewer replicas stays so
     topics = [
         internal_topic(settings, name, brokers)
         if topic_names.is_internal(name)

@@ -21,9 +21,11 @@ from tapelog.metadata.delta import ImageDelta
 from tapelog.metadata.image import Endpoint, MetadataImage
 from tapelog.metadata.outcome import Outcome
 from tapelog.node.coordinators import Coordinators
+from tapelog.node.creation import TopicCreation
 from tapelog.node.duties import ControllerDuties
 from tapelog.node.forwarding import Remote
 from tapelog.node.housekeeping import Housekeeping
+from tapelog.node.isr import IsrUpdates
 from tapelog.node.lifecycle import Lifecycle
 from tapelog.node.markers import LocalMarkers
 from tapelog.node.metadata import NodeMetadata
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from tapelog.coordinators.groups import GroupCoordinator
     from tapelog.coordinators.transactions.coordinator import TransactionCoordinator
     from tapelog.node.gate import ClusterGate
+    from tapelog.raft.machine import Raft
 
 log = logging.getLogger("tapelog.node")
 
@@ -69,14 +72,18 @@ class NodeCore(NodeApi):
         self.config = config
         self.entropy = entropy
         self.disk = disk
-        self.node_id = config.node_id
+        self.node_id = self.hub.node_id = config.node_id
         self.peers = _peers(net, timers, config.node_id)
         """Connections to other nodes; None for a node alone."""
         self.remote = Remote(self)
         self.lifecycle = Lifecycle(self)
         self.producer_ids = ProducerIds(self)
+        self.creation = TopicCreation(self)
         self.dispatcher = Dispatcher(self)
         self.rounds = FlushRounds(self.hub, disk, self.storage_broke)
+        self.opened = False
+        """Whether the partitions follow the image."""
+        self.parted = False
         self.failure: DiskError | None = None
         self.halt: Callable[[DiskError], None] = _ignore
         """What the shell does when the log directory fails: with one directory, the node stops."""
@@ -89,6 +96,7 @@ class NodeCore(NodeApi):
         if not self.alone:
             self.metadata.active_changed.append(self.duties.changed)
         self.housekeeping = Housekeeping(self)
+        self.isr = IsrUpdates(self)
         self._markers = LocalMarkers(self)
         self.coordinators: Coordinators
         self._sessions: FetchSessions
@@ -116,8 +124,12 @@ class NodeCore(NodeApi):
         self.settle()
 
     def _open(self) -> None:
-        """The image has caught up with the quorum: partitions follow it from now on."""
-        self.partitions.open_all()
+        """Partitions follow the image from now on, if it has caught up with the quorum and with our registration:
+        an older one may still say that we lead what we have lost since."""
+        if not self.opened and self.metadata.ready and self.lifecycle.known:
+            self.opened = True
+            self.isr.start()
+            self.partitions.open_all()
 
     @property
     def alone(self) -> bool:
@@ -160,17 +172,26 @@ class NodeCore(NodeApi):
                 ripe, hub.ripe = hub.ripe, []
                 for waiter in ripe:
                     waiter.retry()
+            if hub.isr_changes:
+                self.isr.flush()
             if fetchers.busy:
                 fetchers.settle()
             if not (hub.dirty or hub.advanced or hub.ripe or self.coordinators.busy or fetchers.busy):
                 break
         self.rounds.start()
 
+    def part(self) -> None:
+        """The first half of a clean stop: name a successor, if leading the quorum. Needs a moment to be sent."""
+        if not self.parted:
+            self.parted = True
+            self.metadata.shutdown()
+
     def shutdown(self) -> None:
         """Close everything cleanly: the next start reads no more than checkpoints."""
         self.housekeeping.stop()
+        self.isr.stop()
         self.lifecycle.stop()
-        self.metadata.shutdown()
+        self.part()
         self.settle()
         if self.peers is not None:
             self.peers.close()
@@ -181,6 +202,16 @@ class NodeCore(NodeApi):
 
     def follow(self, delta: ImageDelta) -> None:
         """A new image was published: partitions, settings and groups follow it before anybody is answered."""
+        if self.opened:
+            self._follow(delta)
+        else:
+            self._open()
+        self.lifecycle.image_published()
+        self.creation.image_published()
+
+    def _follow(self, delta: ImageDelta) -> None:
+        if delta.changed_brokers:
+            self.isr.brokers_changed()
         if delta.deleted_topics:
             self.partitions.remove(delta.deleted_topics)
         if delta.changed_topics:
@@ -195,7 +226,6 @@ class NodeCore(NodeApi):
             self.groups.on_topics_changed([topic.name for topic in (*delta.deleted_topics, *delta.changed_topics)])
         if delta.changed_brokers:
             self.groups.on_brokers_changed()
-        self.lifecycle.image_published()
 
     def storage_broke(self, error: DiskError) -> None:
         """A disk failed in a way that leaves its contents in doubt: nothing more is acknowledged from it."""
@@ -211,6 +241,10 @@ class NodeCore(NodeApi):
         self.halt(error)
 
     # -- NodeApi
+
+    @property
+    def raft(self) -> Raft:
+        return self.metadata.raft
 
     @property
     def image(self) -> MetadataImage:
@@ -244,6 +278,9 @@ class NodeCore(NodeApi):
     def settings(self) -> BrokerSettings:
         return self.metadata.settings
 
+    def nearest_replica(self, partition: Partition, offset: int, rack: str) -> int:
+        return self.isr.nearest(partition, offset, rack)
+
     def setting_int(self, name: str) -> int:
         return self.metadata.number(name)
 
@@ -274,20 +311,11 @@ class NodeCore(NodeApi):
     ) -> None:
         self.remote.to_broker(node_id, lane, request, version, timeout_ms, done)
 
+    def create_topics(self, names: list[str], done: Callable[[CreateTopicsResponse | KafkaError], None]) -> None:
+        self.creation.create(names, done)
+
     def ensure_internal_topic(self, name: str, done: Callable[[KafkaError | None], None]) -> None:
-        if name in self.topics:
-            done(None)
-            return
-
-        def created(outcome: CreateTopicsResponse | KafkaError) -> None:
-            if name in self.topics:
-                done(None)
-            elif isinstance(outcome, KafkaError):
-                done(outcome)
-            else:
-                done(KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, outcome.topics[0].error_message or ""))
-
-        self.change_metadata(lambda image: self.controller.auto_create_topics(image, [name]), created)
+        self.creation.ensure_internal(name, done)
 
     def next_producer_id(self, done: Callable[[int | KafkaError], None]) -> None:
         self.producer_ids.next(done)

@@ -81,6 +81,15 @@ class Lifecycle:
         self._left: Callable[[], None] = _nothing
         self._complained = ""
 
+    @property
+    def known(self) -> bool:
+        """Whether the image has this incarnation: what it says about us is not about an earlier one."""
+        node = self.node
+        if node.alone or not node.config.is_broker:
+            return True
+        broker = node.image.brokers.get(node.node_id)
+        return broker is not None and broker.incarnation_id == self.incarnation_id
+
     def start(self, endpoints: Sequence[Endpoint], controller: Endpoint | None) -> None:
         """Make this node known; endpoints are what clients are told."""
         node = self.node
@@ -218,7 +227,7 @@ class Lifecycle:
             broker_id=node.node_id,
             broker_epoch=self.epoch,
             current_metadata_offset=node.image.offset - 1,
-            want_fence=not node.metadata.ready,
+            want_fence=not node.opened,
             want_shut_down=self.state == LEAVING,
         )
         epoch = self.epoch

@@ -16,10 +16,11 @@ from collections.abc import Callable
 from typing import IO, Final
 
 from tapelog.base.node_config import Listener, NodeConfig, NodeConfigError
-from tapelog.base.ports import DiskError
+from tapelog.base.ports import Net
 from tapelog.base.timers import Timers
 from tapelog.metadata.image import Endpoint
 from tapelog.node.core import NodeCore
+from tapelog.node.lifecycle import RUNNING
 from tapelog.node.memory import keep_large_buffers
 from tapelog.node.reactor import Reactor, bind
 from tapelog.node.shell import Shell
@@ -29,6 +30,8 @@ log = logging.getLogger("tapelog.node")
 
 COLLECTOR_THRESHOLDS: Final = (100_000, 20, 50)
 TUNE_AFTER_MS: Final = 200
+PARTING_MS: Final = 50
+"""How long a node that stops has for its last words to the others."""
 
 
 class DirectoryInUseError(Exception):
@@ -40,7 +43,7 @@ def run(config: NodeConfig, *, on_ready: Callable[[str], None]) -> int:
 
     Raises DirectoryInUseError, OSError for an address that cannot be had, and WrongDirectoryError.
     """
-    _configure_logging()
+    _configure_logging(config)
     if len(config.log_dirs) != 1:
         raise NodeConfigError("this version keeps its logs in one directory: give one")
     directory = config.log_dirs[0]
@@ -56,37 +59,64 @@ def _run(config: NodeConfig, directory: str, on_ready: Callable[[str], None]) ->
     clock = SystemClock()
     timers = Timers(clock)
     reactor = Reactor(timers)
-    _stop_on_signals(reactor)
+    stop = _stop_on_signals(reactor)
     backlog = int(config.settings.get("socket.listen.backlog.size", "50"))
     sockets = [(listener, bind(listener.host, listener.port, max(backlog, 128))) for listener in _listeners(config)]
-    core = NodeCore(config, clock, SystemEntropy(), SystemDisk(directory, reactor.post), timers)
-    failed: list[DiskError] = []
+    disk = SystemDisk(directory, reactor.post)
+    core = NodeCore(config, clock, SystemEntropy(), disk, timers, _net(config, reactor, disk))
+    failed: list[str] = []
 
-    def halt(error: DiskError) -> None:
-        failed.append(error)
+    def halt(reason: object) -> None:
+        failed.append(str(reason))
         reactor.stop()
 
-    core.halt = halt
+    core.halt = core.refused = halt
     core.boot()
     endpoints = {listener.name: _endpoint(config, listener, bound) for listener, bound in sockets}
-    controller = endpoints.pop(config.controller_listener.name) if config.controller_listener is not None else None
-    core.register(list(endpoints.values()), controller or next(iter(endpoints.values())))
+    named = config.controller_listener.name if config.controller_listener is not None else ""
+    controller = endpoints.pop(named, None)
     shell = Shell(reactor, core)
-    while core.metadata.broker_epoch < 0 and not reactor.stopping:
+    for listener, bound in sockets:
+        if controller is not None and listener.name == controller.name:
+            shell.listen(bound, listener.name)  # other nodes must reach it before anybody can serve
+    core.register(list(endpoints.values()), controller)
+    while core.lifecycle.state != RUNNING and not reactor.stopping:
         reactor.turn(shell.settle)
     for listener, bound in sockets:
-        shell.listen(bound, listener.name)
+        if listener.name in endpoints:
+            shell.listen(bound, listener.name)
     core.housekeeping.start()
     _calm_the_collector()
     timers.after(TUNE_AFTER_MS, keep_large_buffers)
-    on_ready(",".join(f"{endpoint.host}:{endpoint.port}" for endpoint in endpoints.values()))
-    reactor.run(shell.settle)
+    if not reactor.stopping:
+        told = list(endpoints.values()) or ([controller] if controller is not None else [])
+        on_ready(",".join(f"{endpoint.host}:{endpoint.port}" for endpoint in told))
+        stop.politely(lambda: core.lifecycle.leave(reactor.stop))
+        reactor.run(shell.settle)
+    if not core.alone:
+        core.part()
+        timers.after(PARTING_MS, _nothing)
+        until_ms = clock.monotonic_ms() + PARTING_MS
+        while clock.monotonic_ms() < until_ms:
+            reactor.turn(shell.settle)
     shell.close()
     core.shutdown()
     if failed:
         log.error("stopped: %s", failed[0])
         return 1
     return 0
+
+
+def _nothing() -> None:
+    pass
+
+
+def _net(config: NodeConfig, reactor: Reactor, disk: SystemDisk) -> Net | None:
+    if not config.voters:
+        return None
+    from tapelog.node.outbound import Outbound
+
+    return Outbound(reactor, disk.start_job)
 
 
 def _calm_the_collector() -> None:
@@ -98,7 +128,7 @@ def _calm_the_collector() -> None:
 
 def _listeners(config: NodeConfig) -> list[Listener]:
     controller = config.controller_listener
-    return [*config.listeners, *([controller] if controller is not None else [])]
+    return [*config.listeners, *([controller] if controller is not None and config.is_controller else [])]
 
 
 def _endpoint(config: NodeConfig, listener: Listener, bound: socket.socket) -> Endpoint:
@@ -117,17 +147,40 @@ def _lock(directory: str) -> IO[bytes]:
     return handle
 
 
-def _stop_on_signals(reactor: Reactor) -> None:
+class _Stop:
+    """SIGTERM and SIGINT: the first asks politely, once somebody said how; any other stops at once."""
+
+    def __init__(self, reactor: Reactor) -> None:
+        self._reactor = reactor
+        self._ask: Callable[[], None] | None = None
+
+    def politely(self, ask: Callable[[], None]) -> None:
+        """How to ask; it ends by stopping the reactor."""
+        self._ask = ask
+
+    def signalled(self, number: int, frame: object) -> None:
+        """A signal came, at any time."""
+        ask, self._ask = self._ask, None
+        if ask is None:
+            self._reactor.stop()
+        else:
+            self._reactor.post(ask)
+
+
+def _stop_on_signals(reactor: Reactor) -> _Stop:
+    stop = _Stop(reactor)
     signal.set_wakeup_fd(reactor.wakeup_fd, warn_on_full_buffer=False)
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: reactor.stop())
+        signal.signal(number, stop.signalled)
+    return stop
 
 
-def _configure_logging() -> None:
+def _configure_logging(config: NodeConfig) -> None:
     root = logging.getLogger("tapelog")
     if not root.handlers:
         handler = logging.StreamHandler(sys.stderr)
-        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+        who = f" node-{config.node_id}" if config.voters else ""
+        handler.setFormatter(logging.Formatter(f"%(asctime)s %(levelname)s{who} %(message)s"))
         root.addHandler(handler)
         root.setLevel(logging.INFO)
         root.propagate = False

@@ -63,11 +63,12 @@ def open_envelope(node: NodeApi, outer: Call, envelope: EnvelopeRequest) -> None
             reader.skip_tags()
         request = route.decode(reader, version)
         principal = principal_text(envelope.request_principal)
+        peer_host = address_text(envelope.client_host_address)
     except WireError as bad:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"a malformed request in an envelope: {bad}") from bad
     if not node.controls:
         raise KafkaError(ErrorCode.NOT_CONTROLLER, "this node is not the active controller")
-    client = stand_in(outer.connection, address_text(envelope.client_host_address), principal)
+    client = stand_in(outer.connection, peer_host, principal)
     flexible = version >= route.flexible_from
 
     def answered(response: Message | None) -> None:

@@ -43,7 +43,8 @@ class FakeNode:
         )
         self.directory = SimpleNamespace(directory_id=b"d" * 16, previous_broker_epoch=17, clean=True)
         self.image = SimpleNamespace(offset=10)
-        self.metadata = SimpleNamespace(ready=True, broker_epoch=-1)
+        self.metadata = SimpleNamespace(broker_epoch=-1)
+        self.opened = True
         self.asked: list[tuple[Message, Callable[[Message | KafkaError], None]]] = []
         self.given_up: list[str] = []
 
@@ -138,12 +139,12 @@ def test_it_waits_for_the_image_to_know_it_before_it_asks_to_be_let_in(world: Wo
 
 
 def test_a_broker_that_has_not_read_the_metadata_wants_to_stay_fenced(world: World) -> None:
-    world.node.metadata.ready = False
+    world.node.opened = False
     world.start()
     world.answer(BrokerRegistrationRequest, BrokerRegistrationResponse(broker_epoch=5))
     world.pass_time(0)
     assert world.answer(BrokerHeartbeatRequest, BrokerHeartbeatResponse(is_fenced=True)).want_fence
-    world.node.metadata.ready = True
+    world.node.opened = True
     world.pass_time(200)
     assert not world.answer(BrokerHeartbeatRequest, BrokerHeartbeatResponse(is_fenced=False)).want_fence
 

@@ -1,6 +1,7 @@
 """FindCoordinator, versions 0 to 6: who coordinates a group or a transactional id.
 
-The first question creates the internal topic behind the coordinator: `__consumer_offsets` or `__transaction_state`.
+It is the leader of the partition that the key belongs to. The first question creates the internal topic behind the
+coordinator: `__consumer_offsets` or `__transaction_state`.
 """
 
 from __future__ import annotations
@@ -23,13 +24,15 @@ def handle(node: NodeApi, call: Call, request: FindCoordinatorRequest) -> None:
     topic = TOPICS.get(request.key_type)
     if topic is None:
         refused = KafkaError(ErrorCode.INVALID_REQUEST, f"no coordinator of type {request.key_type} is served here")
-        call.reply(_response(node, call, keys, refused))
+        call.reply(_response(node, call, request.key_type, keys, refused))
         return
-    node.ensure_internal_topic(topic, lambda error: call.reply(_response(node, call, keys, error)))
+    node.ensure_internal_topic(topic, lambda error: call.reply(_response(node, call, request.key_type, keys, error)))
 
 
-def _response(node: NodeApi, call: Call, keys: list[str], error: KafkaError | None) -> FindCoordinatorResponse:
-    coordinators = [_coordinator(node, call, key, error) for key in keys]
+def _response(
+    node: NodeApi, call: Call, key_type: int, keys: list[str], error: KafkaError | None
+) -> FindCoordinatorResponse:
+    coordinators = [_coordinator(node, call, key_type, key, error) for key in keys]
     if call.version >= 4:
         return FindCoordinatorResponse(coordinators=coordinators)
     only = coordinators[0]
@@ -42,13 +45,19 @@ def _response(node: NodeApi, call: Call, keys: list[str], error: KafkaError | No
     )
 
 
-def _coordinator(node: NodeApi, call: Call, key: str, error: KafkaError | None) -> Coordinator:
-    broker = node.image.brokers.get(node.node_id)
-    endpoint = broker.endpoint(call.connection.listener) if broker is not None else None
-    if error is None and endpoint is None:
-        error = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "this broker is not registered yet")
+def _coordinator(node: NodeApi, call: Call, key_type: int, key: str, error: KafkaError | None) -> Coordinator:
+    image = node.image
+    leader, endpoint = -1, None
+    if error is None:
+        owner = node.groups if key_type == 0 else node.transactions
+        partition = image.partition(TOPICS[key_type], owner.partition_for(key))
+        broker = image.brokers.get(partition.leader) if partition is not None else None
+        if broker is not None and not broker.fenced:
+            leader, endpoint = broker.id, broker.endpoint(call.connection.listener)
+        if endpoint is None:
+            error = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "nobody leads the coordinator's partition now")
     if error is not None or endpoint is None:
         code = int(error.code) if error is not None else 0
         message = error.message if error is not None else None
         return Coordinator(key=key, node_id=-1, host="", port=-1, error_code=code, error_message=message)
-    return Coordinator(key=key, node_id=node.node_id, host=endpoint.host, port=endpoint.port)
+    return Coordinator(key=key, node_id=leader, host=endpoint.host, port=endpoint.port)

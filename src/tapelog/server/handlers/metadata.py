@@ -16,6 +16,7 @@ _REFUSALS = (
     ErrorCode.INVALID_REPLICATION_FACTOR,
     ErrorCode.POLICY_VIOLATION,
 )
+_COMING = (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS)
 
 
 def handle(node: NodeApi, call: Call, request: MetadataRequest) -> None:
@@ -28,14 +29,17 @@ def handle(node: NodeApi, call: Call, request: MetadataRequest) -> None:
 
     def created(outcome: CreateTopicsResponse | KafkaError) -> None:
         response = _response(node, call, request)
-        if isinstance(outcome, CreateTopicsResponse):
-            refused = {topic.name: topic.error_code for topic in outcome.topics if topic.error_code in _REFUSALS}
-            for topic in response.topics:
-                if topic.name in refused:
-                    topic.error_code = refused[topic.name]
+        told = outcome.topics if isinstance(outcome, CreateTopicsResponse) else []
+        refused = {topic.name: topic.error_code for topic in told if topic.error_code in _REFUSALS}
+        coming = [topic.name for topic in told if topic.error_code in _COMING]
+        for topic in response.topics:
+            if topic.name in refused:
+                topic.error_code = refused[topic.name]
+            elif topic.name in coming and topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                topic.error_code = int(ErrorCode.LEADER_NOT_AVAILABLE)  # created, and not known here yet
         call.reply(response)
 
-    node.change_metadata(lambda image: node.controller.auto_create_topics(image, missing), created)
+    node.create_topics(missing, created)
 
 
 def _response(node: NodeApi, call: Call, request: MetadataRequest) -> MetadataResponse:
