@@ -36,6 +36,11 @@ class BrokerSessions:
         self.timeout_ms = timeout_ms
         self._sessions: dict[int, Session] = {}
 
+    @property
+    def timed(self) -> bool:
+        """Whether sessions can end."""
+        return self._clock is not None
+
     def now_ms(self) -> int:
         """The time sessions are measured by."""
         return 0 if self._clock is None else self._clock.monotonic_ms()

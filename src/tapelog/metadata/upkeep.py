@@ -16,12 +16,12 @@ from typing import Final
 from tapelog.base.config import BrokerSettings
 from tapelog.metadata import elect_leaders, heartbeat
 from tapelog.metadata.config_layers import Layers
-from tapelog.metadata.electorate import MIN_ISR, elr_enabled
+from tapelog.metadata.electorate import MIN_ISR, Electorate, elr_enabled
 from tapelog.metadata.image import NO_LEADER, RESOURCE_BROKER, MetadataImage
 from tapelog.metadata.outcome import Outcome
 from tapelog.metadata.partition_changes import all_partitions
 from tapelog.metadata.record_types import ConfigRecord, MetadataRecord
-from tapelog.metadata.sessions import BrokerSessions
+from tapelog.metadata.sessions import NEVER_MS, BrokerSessions
 
 ELECTIONS_PER_TICK_MAX: Final = 1000
 SOON_MS: Final = 100
@@ -44,7 +44,9 @@ class Upkeep:
         self._unclean_ms = now_ms
 
     def due_ms(self, image: MetadataImage) -> int:
-        """When the next tick has something to do, in monotonic milliseconds."""
+        """When the next tick has something to do, in monotonic milliseconds; never without a clock."""
+        if not self.sessions.timed:
+            return NEVER_MS
         if self._min_isr_unwritten(image):
             return self.sessions.now_ms()
         return min(self.sessions.next_end_ms(image), self._balance_ms, self._unclean_ms)
@@ -102,8 +104,6 @@ class Health:
 
 def health(image: MetadataImage, settings: BrokerSettings) -> Health:
     """Count what is not as it should be."""
-    from tapelog.metadata.electorate import Electorate
-
     electorate, found = Electorate(image, settings), Health()
     for topic, _, partition in all_partitions(image):
         found.partitions += 1
