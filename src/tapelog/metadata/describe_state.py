@@ -1,25 +1,16 @@
-"""Answers about the quorum, reassignments, quotas and ACLs: truthful where there is nothing to tell yet.
+"""Answers about features, reassignments, quotas and ACLs: truthful where there is nothing to tell yet.
 
 Command-line tools and user interfaces ask these of every cluster; server handlers call these.
 """
 
 from __future__ import annotations
 
-from tapelog.metadata import features, topic_names
+from tapelog.metadata import features
 from tapelog.metadata.image import MetadataImage
 from tapelog.wire.errors import ErrorCode
 from tapelog.wire.messages.api_versions_response import ApiVersionsResponse, FinalizedFeatureKey, SupportedFeatureKey
 from tapelog.wire.messages.describe_acls_response import DescribeAclsResponse
 from tapelog.wire.messages.describe_client_quotas_response import DescribeClientQuotasResponse
-from tapelog.wire.messages.describe_quorum_request import DescribeQuorumRequest
-from tapelog.wire.messages.describe_quorum_response import (
-    DescribeQuorumResponse,
-    Listener,
-    Node,
-    PartitionData,
-    ReplicaState,
-    TopicData,
-)
 from tapelog.wire.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from tapelog.wire.messages.list_partition_reassignments_response import (
     ListPartitionReassignmentsResponse,
@@ -66,56 +57,6 @@ def list_partition_reassignments_response(
         if moving:
             response.topics.append(OngoingTopicReassignment(name=name, partitions=moving))
     return response
-
-
-def describe_quorum_response(
-    image: MetadataImage, request: DescribeQuorumRequest, high_watermark: int, end_offset: int, now_ms: int
-) -> DescribeQuorumResponse:
-    """DescribeQuorum of a quorum of one: its only voter leads and is always caught up."""
-    response = DescribeQuorumResponse(error_message=None)
-    for topic in request.topics:
-        partitions = [
-            _quorum_partition(image, topic.topic_name, item.partition_index, high_watermark, end_offset, now_ms)
-            for item in topic.partitions
-        ]
-        response.topics.append(TopicData(topic_name=topic.topic_name, partitions=partitions))
-    response.nodes = [
-        Node(
-            node_id=id,
-            listeners=[
-                Listener(name=endpoint.name, host=endpoint.host, port=endpoint.port)
-                for endpoint in image.controllers[id].endpoints
-            ],
-        )
-        for id in sorted(image.controllers)
-    ]
-    return response
-
-
-def _quorum_partition(
-    image: MetadataImage, topic: str, index: int, high_watermark: int, end_offset: int, now_ms: int
-) -> PartitionData:
-    if topic != topic_names.CLUSTER_METADATA or index != 0:
-        return PartitionData(
-            partition_index=index,
-            error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-            error_message=f"Only {topic_names.CLUSTER_METADATA}-0 is kept by a quorum",
-        )
-    voter = ReplicaState(
-        replica_id=image.controller_id,
-        log_end_offset=end_offset,
-        last_fetch_timestamp=now_ms,
-        last_caught_up_timestamp=now_ms,
-    )
-    return PartitionData(
-        partition_index=0,
-        error_message=None,
-        leader_id=image.controller_id,
-        leader_epoch=image.epoch,
-        high_watermark=high_watermark,
-        current_voters=[voter],
-        observers=[],
-    )
 
 
 def describe_client_quotas_response() -> DescribeClientQuotasResponse:

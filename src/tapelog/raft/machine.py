@@ -18,6 +18,7 @@ from tapelog.raft.leading import Leading
 from tapelog.raft.membership import Membership
 from tapelog.raft.ports import Listener, QuorumStore, RaftLog, Send, Snapshots
 from tapelog.raft.quorum import Quorum
+from tapelog.raft.requests import TOPIC
 from tapelog.raft.roles import Follower, Leader, Resigned, Role
 from tapelog.raft.serving import Reply, Serving
 from tapelog.raft.values import NO_NODE, Endpoint, RaftConfig, ReplicaKey
@@ -210,6 +211,8 @@ class Raft:
         """Vote, versions 0 to 2."""
         if not self._ours(request.cluster_id):
             return VoteResponse(error_code=int(ErrorCode.INCONSISTENT_CLUSTER_ID))
+        if len(request.topics) != 1 or len(request.topics[0].partitions) != 1 or request.topics[0].topic_name != TOPIC:
+            return VoteResponse(error_code=int(ErrorCode.INVALID_REQUEST))
         try:
             return self.elections.vote(request, request.topics[0].partitions[0])
         except DiskError as error:
@@ -220,6 +223,8 @@ class Raft:
         """BeginQuorumEpoch, versions 0 and 1."""
         if not self._ours(request.cluster_id):
             return BeginQuorumEpochResponse(error_code=int(ErrorCode.INCONSISTENT_CLUSTER_ID))
+        if len(request.topics) != 1 or len(request.topics[0].partitions) != 1 or request.topics[0].topic_name != TOPIC:
+            return BeginQuorumEpochResponse(error_code=int(ErrorCode.INVALID_REQUEST))
         try:
             return self.leading.begins(request, request.topics[0].partitions[0])
         except DiskError as error:
@@ -230,6 +235,8 @@ class Raft:
         """EndQuorumEpoch, versions 0 and 1."""
         if not self._ours(request.cluster_id):
             return EndQuorumEpochResponse(error_code=int(ErrorCode.INCONSISTENT_CLUSTER_ID))
+        if len(request.topics) != 1 or len(request.topics[0].partitions) != 1 or request.topics[0].topic_name != TOPIC:
+            return EndQuorumEpochResponse(error_code=int(ErrorCode.INVALID_REQUEST))
         try:
             return self.leading.ends(request, request.topics[0].partitions[0])
         except DiskError as error:
@@ -247,6 +254,8 @@ class Raft:
         """FetchSnapshot, versions 0 and 1."""
         if not self._ours(request.cluster_id):
             return FetchSnapshotResponse(error_code=int(ErrorCode.INCONSISTENT_CLUSTER_ID))
+        if len(request.topics) != 1 or len(request.topics[0].partitions) != 1 or request.topics[0].name != TOPIC:
+            return FetchSnapshotResponse(error_code=int(ErrorCode.INVALID_REQUEST))
         return self.serving.fetch_snapshot(request, request.topics[0].partitions[0])
 
     def describe_quorum(self, request: DescribeQuorumRequest) -> DescribeQuorumResponse:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tapelog.metadata.controller import Controller
     from tapelog.metadata.image import MetadataImage
     from tapelog.metadata.outcome import Outcome
+    from tapelog.raft.machine import Raft
     from tapelog.replication.partition import Partition
     from tapelog.server.fetch_sessions import FetchSessions
     from tapelog.wire.message import Message
@@ -53,6 +54,11 @@ class NodeApi:
         """Whether consumers are sent to the replica in their rack (`replica.selector.class`)."""
         self.controls = True
         """Whether the active controller is this node; else requests that change metadata are carried to it."""
+
+    @property
+    def raft(self) -> Raft:
+        """This node's share in the metadata quorum."""
+        raise NotImplementedError
 
     @property
     def image(self) -> MetadataImage:

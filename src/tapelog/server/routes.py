@@ -136,10 +136,14 @@ _TABLE: Final = (
     Route(46, "ListPartitionReassignments", (0, 0), 0, "described:list_partition_reassignments", on=FORWARDED),
     Route(47, "OffsetDelete", (0, 0), _NEVER, "groups:offset_delete"),
     Route(48, "DescribeClientQuotas", (0, 1), 1, "described:describe_client_quotas"),
-    Route(55, "DescribeQuorum", (0, 2), 0, "described:describe_quorum", on=FORWARDED),
+    Route(52, "Vote", (0, 2), 0, "raft:vote", on=ON_CONTROLLER),
+    Route(53, "BeginQuorumEpoch", (0, 1), 1, "raft:begin_quorum_epoch", on=ON_CONTROLLER),
+    Route(54, "EndQuorumEpoch", (0, 1), 1, "raft:end_quorum_epoch", on=ON_CONTROLLER),
+    Route(55, "DescribeQuorum", (0, 2), 0, "raft:describe_quorum", on=FORWARDED),
     Route(56, "AlterPartition", (2, 3), 2, "controller_partitions:alter_partition", on=ON_CONTROLLER),
     Route(57, "UpdateFeatures", (0, 2), 0, "controller_partitions:update_features", on=FORWARDED),
     Route(58, "Envelope", (0, 0), 0, "envelope", on=ON_CONTROLLER),
+    Route(59, "FetchSnapshot", (0, 1), 0, "raft:fetch_snapshot", on=ON_CONTROLLER),
     Route(60, "DescribeCluster", (0, 2), 0, "described:describe_cluster", on=ON_BOTH),
     Route(61, "DescribeProducers", (0, 0), 0, "describe_producers"),
     Route(62, "BrokerRegistration", (0, 4), 0, "controller_brokers:broker_registration", on=ON_CONTROLLER),
@@ -154,6 +158,9 @@ _TABLE: Final = (
     Route(73, "AssignReplicasToDirs", (0, 0), 0, "controller_partitions:assign_replicas_to_dirs", on=ON_CONTROLLER),
     Route(74, "ListConfigResources", (0, 1), 0, "configs:list_config_resources"),
     Route(75, "DescribeTopicPartitions", (0, 0), 0, "described:describe_topic_partitions"),
+    Route(80, "AddRaftVoter", (0, 1), 0, "raft:add_raft_voter", on=FORWARDED),
+    Route(81, "RemoveRaftVoter", (0, 0), 0, "raft:remove_raft_voter", on=FORWARDED),
+    Route(82, "UpdateRaftVoter", (0, 0), 0, "raft:update_raft_voter", on=ON_CONTROLLER),
 )
 
 

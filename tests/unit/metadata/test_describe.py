@@ -17,16 +17,14 @@ from tapelog.metadata.describe_state import (
     add_features,
     describe_acls_response,
     describe_client_quotas_response,
-    describe_quorum_response,
     list_partition_reassignments_response,
 )
-from tapelog.metadata.image import Endpoint, MetadataImage
+from tapelog.metadata.image import MetadataImage
 from tapelog.metadata.outcome import Outcome
 from tapelog.metadata.record_types import PartitionChangeRecord
 from tapelog.wire.errors import ErrorCode
 from tapelog.wire.messages.api_versions_response import ApiVersionsResponse
 from tapelog.wire.messages.describe_cluster_request import DescribeClusterRequest
-from tapelog.wire.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
 from tapelog.wire.messages.describe_topic_partitions_request import (
     Cursor,
     DescribeTopicPartitionsRequest,
@@ -246,24 +244,6 @@ def test_only_moving_partitions_are_reassignments() -> None:
         ]
     )
     assert list_partition_reassignments_response(cluster.image, asked).topics == []
-
-
-def test_the_quorum_of_one_leads_itself() -> None:
-    cluster = Cluster()
-    where = [Endpoint("CONTROLLER", "127.0.0.1", 9093)]
-    cluster.run(lambda image: cluster.controller.register_controller(image, 1, b"i" * 16, where))
-    asked = DescribeQuorumRequest(
-        topics=[
-            TopicData(topic_name="__cluster_metadata", partitions=[PartitionData(partition_index=0)]),
-            TopicData(topic_name="other", partitions=[PartitionData(partition_index=0)]),
-        ]
-    )
-    response = describe_quorum_response(cluster.image, asked, 9, 10, 11)
-    ours, other = (t.partitions[0] for t in response.topics)
-    assert (ours.error_code, ours.leader_id, ours.leader_epoch, ours.high_watermark) == (0, 1, 1, 9)
-    assert [(v.replica_id, v.log_end_offset) for v in ours.current_voters] == [(1, 10)]
-    assert other.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    assert [(n.node_id, n.listeners[0].port) for n in response.nodes] == [(1, 9093)]
 
 
 def test_there_are_no_quotas_and_no_authorizer() -> None:

@@ -1,4 +1,4 @@
-"""APIs that only describe: DescribeCluster, DescribeTopicPartitions, DescribeQuorum, DescribeAcls,
+"""APIs that only describe: DescribeCluster, DescribeTopicPartitions, DescribeAcls,
 DescribeClientQuotas, ListPartitionReassignments. User interfaces call them; the answers are true for a cluster
 without authorizer and quotas."""
 
@@ -10,7 +10,6 @@ from tapelog.server.node_api import NodeApi
 from tapelog.wire.messages.describe_acls_request import DescribeAclsRequest
 from tapelog.wire.messages.describe_client_quotas_request import DescribeClientQuotasRequest
 from tapelog.wire.messages.describe_cluster_request import DescribeClusterRequest
-from tapelog.wire.messages.describe_quorum_request import DescribeQuorumRequest
 from tapelog.wire.messages.describe_topic_partitions_request import DescribeTopicPartitionsRequest
 from tapelog.wire.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 
@@ -23,16 +22,6 @@ def describe_cluster(node: NodeApi, call: Call, request: DescribeClusterRequest)
 def describe_topic_partitions(node: NodeApi, call: Call, request: DescribeTopicPartitionsRequest) -> None:
     """Version 0: topics a page at a time."""
     call.reply(describe.describe_topic_partitions_response(node.image, request, call.connection.listener))
-
-
-def describe_quorum(node: NodeApi, call: Call, request: DescribeQuorumRequest) -> None:
-    """Versions 0 to 2; the voters' addresses since 2."""
-    committed, end = node.metadata_offsets()
-    now_ms = node.clock.wall_ms()
-    response = describe_state.describe_quorum_response(node.image, request, committed, end, now_ms)
-    if call.version < 2:
-        response.nodes = []
-    call.reply(response)
 
 
 def describe_acls(node: NodeApi, call: Call, request: DescribeAclsRequest) -> None:

@@ -17,9 +17,10 @@ from tapelog.replication.partition import Partition
 from tapelog.replication.waiting import FetchWaiter
 from tapelog.server.call import Call
 from tapelog.server.fetch_sessions import Key, Session, Wanted
-from tapelog.server.handlers import fetch_replica
+from tapelog.server.handlers import fetch_replica, raft_fetch
 from tapelog.server.handlers.fetch_parts import check, find, hint, is_news, missing, nothing, put
 from tapelog.server.node_api import NodeApi
+from tapelog.server.routes import ON_BROKER
 from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.messages.fetch_request import FetchRequest
 from tapelog.wire.messages.fetch_response import AbortedTransaction, FetchResponse, PartitionData
@@ -168,7 +169,10 @@ class PendingFetch(FetchWaiter):
 
 
 def handle(node: NodeApi, call: Call, request: FetchRequest) -> None:
-    """Answer a consumer's fetch, or a follower's."""
+    """Answer a consumer's fetch, or a follower's; on the controller's listener, of the metadata log only."""
+    if call.connection.side != ON_BROKER:
+        raft_fetch.handle(node, call, request)
+        return
     replica = request.replica_state.replica_id if request.replica_state is not None else request.replica_id
     if replica >= 0:
         fetch_replica.handle(node, call, request)
