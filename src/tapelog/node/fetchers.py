@@ -118,7 +118,9 @@ class Fetchers:
 
     @property
     def broker_epoch(self) -> int:
-        return self.node.metadata.broker_epoch
+        node = self.node  # of the image: it may have told us of our registration before the answer to it did
+        broker = node.image.brokers.get(node.node_id) if node.lifecycle.known else None
+        return node.metadata.broker_epoch if broker is None else broker.epoch
 
     def send(
         self,

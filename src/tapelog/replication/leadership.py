@@ -93,6 +93,11 @@ class Leadership:
             and follower.eligible(self.hub.alive)
         )
 
+    def entering(self, high_watermark: int, leader_end: int, now_ms: int) -> list[int]:
+        """All who have everything, so that they need not come back for more, and may enter by now."""
+        followers = [one for one in self.followers.values() if not one.counted and one.end == leader_end]
+        return [one.id for one in followers if self.may_enter(one, high_watermark, now_ms)]
+
     def lagging(self, leader_end: int, now_ms: int) -> list[int]:
         """Members of the ISR that have not caught up for too long, or hold no replica any more."""
         late: list[int] = []

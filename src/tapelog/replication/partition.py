@@ -286,14 +286,16 @@ class Partition(WaitingRoom):
             self._moved(now_ms)
 
     def check_isr(self, now_ms: int) -> None:
-        """By the clock: ask for an ISR without those who lag, and go on without those who only seemed to come."""
+        """By the clock: ask for an ISR without those who lag and with those who may enter by now (a follower that has
+        everything says nothing more), and go on without those who only seemed to come."""
         lead = self.leadership
         if lead is None:
             return
         if lead.in_sync.asked is None:
             late = lead.lagging(self.log.written_end, now_ms)
-            if late:
-                self._ask([id for id in lead.in_sync.isr if id not in late])
+            entering = lead.entering(self.high_watermark, self.log.written_end, now_ms)
+            if late or entering:
+                self._ask([id for id in lead.in_sync.isr if id not in late] + entering)
         self._moved(now_ms)
 
     def brokers_changed(self, now_ms: int) -> None:
