@@ -125,7 +125,9 @@ class PartitionLog:
 
     def advance_start(self, offset: int) -> None:
         """Everything below is in a snapshot."""
-        self.log.increment_start_offset(offset)
+        epochs = [epoch for epoch, start in self.log.leader_epoch_cache.entries() if start < offset]
+        if self.log.increment_start_offset(offset) and epochs:
+            self._before = OffsetEpoch(offset, epochs[-1])
 
 
 class MetadataPort:
