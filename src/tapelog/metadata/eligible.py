@@ -26,7 +26,9 @@ def after_configs(image: MetadataImage, records: Sequence[ConfigRecord]) -> list
     return [
         PartitionChangeRecord(topic_id=topic.id, partition_id=index, eligible_leader_replicas=[])
         for topic, index, partition in all_partitions(image)
-        if partition.elr and partition.isr and (everywhere or topic.name in topics)
+        if partition.elr
+        and partition.isr
+        and (topic.name in topics or (everywhere and MIN_ISR not in image.topic_config(topic.name)))
     ]
 
 

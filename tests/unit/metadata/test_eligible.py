@@ -1,0 +1,89 @@
+"""Eligible leader replicas, and what changes their worth."""
+
+from __future__ import annotations
+
+from tapelog.metadata.image import NO_LEADER, RESOURCE_BROKER, RESOURCE_TOPIC
+from tapelog.wire.errors import ErrorCode
+from tapelog.wire.messages.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from tapelog.wire.messages.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
+from tests.unit.metadata.desk import Desk
+
+
+def configure(desk: Desk, kind: int, name: str, value: str | None) -> int:
+    change = AlterableConfig(name="min.insync.replicas", config_operation=1 if value is None else 0, value=value)
+    resource = AlterConfigsResource(resource_type=kind, resource_name=name, configs=[change])
+    request = IncrementalAlterConfigsRequest(resources=[resource])
+    response = desk.run(lambda image: desk.controller.incremental_alter_configs(image, request))
+    return response.responses[0].error_code
+
+
+def level(desk: Desk, value: int) -> int:
+    update = FeatureUpdateKey(
+        feature="eligible.leader.replicas.version", max_version_level=value, upgrade_type=1 if value else 2
+    )
+    request = UpdateFeaturesRequest(feature_updates=[update])
+    return desk.run(lambda image: desk.controller.update_features(image, request, 2)).error_code
+
+
+def below() -> Desk:
+    """t-0 has 1 in sync, 2 eligible; u-0 has nobody in sync, 3 eligible."""
+    desk = Desk(brokers=3)
+    desk.create("t", [1, 2], min_insync_replicas="2")
+    desk.create("u", [3], min_insync_replicas="2")
+    desk.silence(2, 3)
+    assert desk.state() == (1, (1,), (2,))
+    assert desk.state("u") == (NO_LEADER, (), (3,))
+    return desk
+
+
+def test_another_minimum_costs_eligibility_where_the_high_watermark_may_move() -> None:
+    desk = below()
+    assert configure(desk, RESOURCE_TOPIC, "t", "1") == 0
+    assert configure(desk, RESOURCE_TOPIC, "u", "1") == 0
+    assert desk.state() == (1, (1,), ())
+    assert desk.state("u") == (NO_LEADER, (), (3,))
+
+
+def test_another_minimum_of_the_cluster_concerns_topics_without_one_of_their_own() -> None:
+    desk = Desk(brokers=2, settings={"min.insync.replicas": "2"})
+    desk.create("t", [1, 2])
+    desk.create("own", [1, 2], min_insync_replicas="2")
+    desk.silence(2)
+    assert configure(desk, RESOURCE_BROKER, "", "1") == 0
+    assert desk.state() == (1, (1,), ())
+    assert desk.state("own") == (1, (1,), (2,))
+
+
+def test_the_clusters_minimum_is_written_down_and_stays() -> None:
+    desk = Desk(settings={"min.insync.replicas": "2"})
+    assert desk.image.config(RESOURCE_BROKER, "") == {"min.insync.replicas": "2"}
+    assert configure(desk, RESOURCE_BROKER, "", None) == ErrorCode.INVALID_CONFIG
+    assert configure(desk, RESOURCE_BROKER, "", "3") == 0
+
+
+def test_one_broker_cannot_have_its_own_minimum() -> None:
+    assert configure(Desk(brokers=1), RESOURCE_BROKER, "1", "2") == ErrorCode.INVALID_CONFIG
+    assert configure(Desk(brokers=1, elr=False), RESOURCE_BROKER, "1", "2") == 0
+
+
+def test_a_cluster_that_stops_to_keep_them_loses_nobody_who_may_lead() -> None:
+    desk = below()
+    assert level(desk, 0) == 0
+    assert desk.state() == (1, (1,), ())
+    assert desk.state("u") == (NO_LEADER, (3,), ())
+    desk.beat(3)
+    assert desk.state("u") == (3, (3,), ())
+    assert level(desk, 1) == 0
+    assert desk.image.features["eligible.leader.replicas.version"] == 1
+
+
+def test_a_feature_waits_for_every_node_to_support_it() -> None:
+    desk = Desk(brokers=1, elr=False)
+    old = desk.registration(2)
+    old.features = [item for item in old.features if not item[0].startswith("eligible")]
+    desk.run(lambda image: desk.controller.register_broker(image, old))
+    assert level(desk, 1) == ErrorCode.INVALID_UPDATE_VERSION
