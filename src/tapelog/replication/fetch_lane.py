@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from tapelog.replication.fetch_memory import FetchMemory, Key, place
-from tapelog.replication.followed import CUTTING, FETCHING, SETTLING, Followed, Limits
+from tapelog.replication.fetch_memory import FINAL, FetchMemory, Key, place
+from tapelog.replication.followed import AWAY, CUTTING, FETCHING, SETTLING, Followed, Limits
 from tapelog.wire.messages.fetch_request import FetchPartition, FetchRequest, ReplicaState
 
 _HOLDING: Final = (SETTLING, CUTTING)
@@ -28,6 +28,8 @@ class Lane:
         self.resting = False
         """Waits after a failure of the connection or of the session."""
         self.failures = 0
+        self.due_ms = 0
+        """When the request under way is answered at the latest, if nothing goes wrong."""
         self.fetching = 0
         self.held = 0
         self._changed: dict[Key, Followed] = {}
@@ -85,11 +87,30 @@ class Lane:
         """The session is over, or in doubt."""
         self.memory.reset()
 
-    def request(self, limits: Limits, broker_epoch: int) -> FetchRequest:
+    def hand_over(self, other: Lane) -> None:
+        """Everything this lane serves is the other's from now on."""
+        for followed in list(self.members.values()):
+            state = followed.state
+            self.remove(followed)
+            followed.state = AWAY
+            other.add(followed)
+            other.enter(followed, state)
+
+    def farewell(self, limits: Limits, broker_epoch: int) -> FetchRequest:
+        """A request that ends the session."""
+        self.in_flight = True
+        request = FetchRequest(session_id=self.memory.id, session_epoch=FINAL)
+        request.replica_state = ReplicaState(limits.replica_id, broker_epoch)
+        self.memory = FetchMemory()
+        self._changed.clear()
+        self._dropped.clear()
+        return request
+
+    def request(self, limits: Limits, broker_epoch: int, wait_ms: int) -> FetchRequest:
         """The next one; from now on it is under way."""
         memory = self.memory
         request = FetchRequest(
-            max_wait_ms=limits.wait_ms,
+            max_wait_ms=wait_ms,
             min_bytes=limits.min_bytes,
             max_bytes=limits.bytes_max,
             session_id=memory.id,

@@ -12,6 +12,7 @@ from tapelog.wire.messages.fetch_request import FetchPartition, FetchRequest, Fe
 from tapelog.wire.messages.fetch_response import FetchResponse
 
 EPOCH_MAX: Final = 0x7FFFFFFF
+FINAL: Final = -1
 
 Key = tuple[bytes, int]
 """Topic id and partition."""
@@ -30,13 +31,13 @@ class FetchMemory:
         return self.epoch == 0
 
     def reset(self) -> None:
-        """Begin anew."""
-        self.id = self.epoch = 0
+        """Begin anew; the next request says that the session before is not needed any more."""
+        self.epoch = 0
 
     def answered(self, response: FetchResponse) -> None:
         """The leader answered without a complaint about the session."""
         if response.session_id == 0:  # it has no room for another session
-            self.reset()
+            self.id = self.epoch = 0
         elif self.epoch == 0:
             self.id, self.epoch = response.session_id, 1
         else:

@@ -7,7 +7,8 @@ nowhere else, and asked again. High watermark and start offset are taken over fr
 resolve are waited out, a little longer each time.
 
 A request that waits at the leader holds its lane up, so a partition that is new, or back, goes to a lane that is free:
-after a failover nobody waits for somebody else's long poll.
+after a failover nobody waits for somebody else's long poll. Lanes that were opened for that give their partitions back
+when both have nothing to do.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ from tapelog.wire.values import Region, Slice
 FETCH_VERSION: Final = 18
 LANES_MAX: Final = 4
 """Beyond the lanes of num.replica.fetchers: for partitions that find those parked."""
+MERGE_MS: Final = 20
+"""So long may partitions of a lane that is given up wait for the lane that takes them."""
 BACKOFF_MS: Final = 20
 """After a first error; doubles up to replica.fetch.backoff.ms."""
 SESSION_FAILURES_MAX: Final = 3
@@ -106,7 +109,9 @@ class Fetcher:
     def _send(self, lane: Lane) -> None:
         node = self.node
         limits = node.limits
-        request = lane.request(limits, node.broker_epoch)
+        wait_ms = self._wait_ms(lane)
+        request = lane.request(limits, node.broker_epoch, wait_ms)
+        lane.due_ms = self.timers.clock.monotonic_ms() + wait_ms
 
         def done(response: Message | None) -> None:
             self._answered(lane, response)
@@ -130,6 +135,35 @@ class Fetcher:
             lane.failures = 0
             lane.memory.answered(response)
             self._take(lane, response)
+            if lane.number >= self.node.limits.fetchers and lane.held == 0:
+                self._give_up(lane)
+
+    def _host(self, lane: Lane) -> Lane:
+        """The lane that takes over what an additional one serves."""
+        return self.lanes[lane.number % max(1, self.node.limits.fetchers)]
+
+    def _wait_ms(self, lane: Lane) -> int:
+        """How long the leader may keep the request; of an additional lane: until the other one comes back."""
+        limits = self.node.limits
+        if lane.number < limits.fetchers or not self._host(lane).in_flight:
+            return limits.wait_ms
+        left_ms = self._host(lane).due_ms - self.timers.clock.monotonic_ms()
+        return min(limits.wait_ms, max(0, left_ms - MERGE_MS // 2))
+
+    def _give_up(self, lane: Lane) -> None:
+        """An additional lane had nothing to do: its partitions go to the other one if that comes back soon."""
+        host = self._host(lane)
+        if host.in_flight and host.due_ms - self.timers.clock.monotonic_ms() > MERGE_MS:
+            return
+        lane.hand_over(host)
+        if lane.memory.id:
+
+            def done(_: Message | None) -> None:
+                lane.in_flight = False
+
+            limits = self.node.limits
+            request = lane.farewell(limits, self.node.broker_epoch)
+            self.node.send(self.leader, lane.name, request, FETCH_VERSION, limits.timeout_ms, done)
 
     def _rest(self, lane: Lane) -> None:
         lane.resting = True

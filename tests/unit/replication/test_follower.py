@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tapelog.wire.errors import ErrorCode
+from tapelog.wire.messages.fetch_request import FetchRequest
 from tapelog.wire.messages.list_offsets_request import ListOffsetsRequest
 from tapelog.wire.messages.list_offsets_response import (
     ListOffsetsPartitionResponse,
@@ -300,3 +301,32 @@ def test_a_throttled_partition_waits_while_the_rate_is_exceeded_and_others_do_no
     assert [asked.partition for asked in bench.asked()] == [1]
     bench.pass_time(3500)
     assert any(sent.lane == "fetch-1" for sent in bench.sent), "its time has come again"
+
+
+def test_an_additional_lane_gives_its_partitions_back_when_nothing_happens() -> None:
+    bench = FollowerBench(2)
+    bench.follow(0)
+    bench.answer(part(0))
+    bench.pass_time(100)
+    bench.follow(1)
+    first, second = bench.sent
+    assert (first.lane, second.lane) == ("fetch-0", "fetch-1")
+    assert isinstance(second.request, FetchRequest)
+    assert 300 < second.request.max_wait_ms < 400, "until the first one comes back"
+    bench.pass_time(385)
+    bench.sent.reverse()
+    bench.answer(part(1))
+    assert bench.sent[1].request.session_epoch == -1, "its session ends"  # type: ignore[attr-defined]
+    bench.sent.pop().done(None)
+    bench.answer(part(0))
+    assert [asked.partition for asked in bench.asked()] == [1]
+    assert bench.sent[0].lane == "fetch-0"
+
+
+def test_an_additional_lane_that_is_busy_keeps_its_partitions() -> None:
+    bench = FollowerBench(2)
+    bench.follow(0)
+    bench.follow(1)
+    bench.sent.reverse()
+    bench.answer(part(1, batch(0, 5)))
+    assert [sent.lane for sent in bench.sent] == ["fetch-0", "fetch-1"]
