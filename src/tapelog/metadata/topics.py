@@ -11,6 +11,7 @@ from typing import Final, TypeVar
 
 from tapelog.base import ids
 from tapelog.base.config import BrokerSettings
+from tapelog.base.config_values import split_list
 from tapelog.base.ports import Entropy
 from tapelog.metadata import placement, topic_names
 from tapelog.metadata.config_layers import Layers, topic_entries
@@ -340,7 +341,8 @@ def internal_topic(settings: BrokerSettings, name: str, brokers: int) -> Creatab
 
 def auto_create_request(image: MetadataImage, settings: BrokerSettings, names: list[str]) -> CreateTopicsRequest:
     """The request a broker makes on behalf of a client that named topics which do not exist."""
-    brokers = len(image.brokers)  # also those that are away: what is kept on fewer replicas stays so
+    voters = len(split_list(settings.string("controller.quorum.voters")))
+    brokers = max(len(image.brokers), voters)  # also those not here yet: what is kept on fewer replicas stays so
     topics = [
         internal_topic(settings, name, brokers)
         if topic_names.is_internal(name)

@@ -214,7 +214,7 @@ class Faults:
             assert machine.core is not None
             for topic in machine.core.image.topics.values():
                 for part in topic.partitions:
-                    if victim.node_id in part.isr and len(part.isr) < 2:
+                    if victim.node_id in part.replicas and len(part.isr) < 2:
                         return False
         return True
 

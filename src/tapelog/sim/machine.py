@@ -31,6 +31,8 @@ PORT: Final = 9092
 CONTROLLER_PORT: Final = 9093
 DIRECTORY: Final = "logs"
 ROUNDS_MAX: Final = 1000
+PARTING_MS: Final = 50
+"""How long a node that stops has for its last words to the others."""
 
 
 class Inbound:
@@ -169,11 +171,16 @@ class Machine:
         core.refused = self._refused
         self.core = core
         core.boot()
-        core.register([Endpoint(LISTENER, self.name, PORT)], Endpoint(CONTROLLER, self.name, CONTROLLER_PORT))
-        self.host.ports[PORT] = lambda end, source: self._accept(end, source, LISTENER)
         self.host.ports[CONTROLLER_PORT] = lambda end, source: self._accept(end, source, CONTROLLER)
-        core.housekeeping.start()
+        core.lifecycle.on_running = self._serve
+        core.register([Endpoint(LISTENER, self.name, PORT)], Endpoint(CONTROLLER, self.name, CONTROLLER_PORT))
         self.settle()
+
+    def _serve(self) -> None:
+        """The controller has let it in: clients are welcome from now on."""
+        assert self.core is not None
+        self.host.ports[PORT] = lambda end, source: self._accept(end, source, LISTENER)
+        self.core.housekeeping.start()
 
     def kill(self) -> None:
         """kill -9: the process is gone, everything written is still there."""
@@ -194,8 +201,14 @@ class Machine:
 
     def shut_down(self, ended: Callable[[], None]) -> None:
         """SIGTERM: the node hands over what it leads, then `ended` is called."""
-        assert self.core is not None
-        self.core.lifecycle.leave(lambda: _later(self.world, ended))
+        core = self.core
+        assert core is not None
+
+        def left() -> None:
+            core.part()
+            self.world.after(PARTING_MS, ended)
+
+        core.lifecycle.leave(left)
         self.settle()
 
     def stop(self) -> None:
@@ -262,7 +275,3 @@ class Machine:
         if inbound is not None and not connection.closed:
             inbound.end.send(b"".join(chunks))
         connection.sent()
-
-
-def _later(world: World, action: Callable[[], None]) -> None:
-    world.after(0, action)

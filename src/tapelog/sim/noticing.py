@@ -47,7 +47,8 @@ class Noticing:
             count("partition without leader")
         elif now.leader != was.leader and now.leader != NO_LEADER:
             count("another leader")
-            if now.leader not in was.isr and now.partition_epoch == was.partition_epoch + 1:
+            moving = was.adding_replicas or was.removing_replicas  # the leader's own word that others have caught up
+            if now.leader not in was.isr and not moving and now.partition_epoch == was.partition_epoch + 1:
                 assert now.leader in was.elr, f"an unclean election that nobody asked for: {was} {now}"
                 count("leader from the eligible replicas")
         if now.elr and not was.elr:
