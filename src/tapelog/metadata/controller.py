@@ -1,29 +1,18 @@
 """The controller: every change of cluster metadata is proposed here, and nowhere else.
 
-A facade over the handlers by concern. Each method takes the newest image and returns an Outcome; nothing is changed
-until MetadataLog has committed the records and replayed them. Server handlers call it through MetadataLog.propose.
+A facade over the handlers by concern; those that only a cluster needs are imported when first used. Each method takes
+the newest image and returns an Outcome; nothing is changed until MetadataLog has committed the records and replayed
+them. Server handlers call it through MetadataLog.propose.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from tapelog.base.config import BrokerSettings
 from tapelog.base.ports import Clock, Entropy
-from tapelog.metadata import (
-    alter_partition,
-    brokers,
-    configs,
-    directories,
-    elect_leaders,
-    election,
-    features,
-    heartbeat,
-    producer_ids,
-    reassignment,
-    topics,
-)
+from tapelog.metadata import brokers, configs, election, features, producer_ids, topics
 from tapelog.metadata.brokers import BrokerRegistration, FeatureRange
 from tapelog.metadata.electorate import UNCLEAN
 from tapelog.metadata.image import Endpoint, MetadataImage
@@ -32,28 +21,30 @@ from tapelog.metadata.producer_ids import ProducerIdBlock
 from tapelog.metadata.record_types import ConfigRecord, PartitionChangeRecord
 from tapelog.metadata.sessions import BrokerSessions
 from tapelog.metadata.upkeep import Upkeep
-from tapelog.wire.messages.alter_configs_request import AlterConfigsRequest
-from tapelog.wire.messages.alter_configs_response import AlterConfigsResponse
-from tapelog.wire.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
-from tapelog.wire.messages.alter_partition_reassignments_response import AlterPartitionReassignmentsResponse
-from tapelog.wire.messages.alter_partition_request import AlterPartitionRequest
-from tapelog.wire.messages.alter_partition_response import AlterPartitionResponse
-from tapelog.wire.messages.assign_replicas_to_dirs_request import AssignReplicasToDirsRequest
-from tapelog.wire.messages.assign_replicas_to_dirs_response import AssignReplicasToDirsResponse
-from tapelog.wire.messages.broker_heartbeat_request import BrokerHeartbeatRequest
-from tapelog.wire.messages.broker_heartbeat_response import BrokerHeartbeatResponse
-from tapelog.wire.messages.create_partitions_request import CreatePartitionsRequest
-from tapelog.wire.messages.create_partitions_response import CreatePartitionsResponse
-from tapelog.wire.messages.create_topics_request import CreateTopicsRequest
-from tapelog.wire.messages.create_topics_response import CreateTopicsResponse
-from tapelog.wire.messages.delete_topics_request import DeleteTopicsRequest
-from tapelog.wire.messages.delete_topics_response import DeleteTopicsResponse
-from tapelog.wire.messages.elect_leaders_request import ElectLeadersRequest
-from tapelog.wire.messages.elect_leaders_response import ElectLeadersResponse
-from tapelog.wire.messages.incremental_alter_configs_request import IncrementalAlterConfigsRequest
-from tapelog.wire.messages.incremental_alter_configs_response import IncrementalAlterConfigsResponse
-from tapelog.wire.messages.update_features_request import UpdateFeaturesRequest
-from tapelog.wire.messages.update_features_response import UpdateFeaturesResponse
+
+if TYPE_CHECKING:
+    from tapelog.wire.messages.alter_configs_request import AlterConfigsRequest
+    from tapelog.wire.messages.alter_configs_response import AlterConfigsResponse
+    from tapelog.wire.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
+    from tapelog.wire.messages.alter_partition_reassignments_response import AlterPartitionReassignmentsResponse
+    from tapelog.wire.messages.alter_partition_request import AlterPartitionRequest
+    from tapelog.wire.messages.alter_partition_response import AlterPartitionResponse
+    from tapelog.wire.messages.assign_replicas_to_dirs_request import AssignReplicasToDirsRequest
+    from tapelog.wire.messages.assign_replicas_to_dirs_response import AssignReplicasToDirsResponse
+    from tapelog.wire.messages.broker_heartbeat_request import BrokerHeartbeatRequest
+    from tapelog.wire.messages.broker_heartbeat_response import BrokerHeartbeatResponse
+    from tapelog.wire.messages.create_partitions_request import CreatePartitionsRequest
+    from tapelog.wire.messages.create_partitions_response import CreatePartitionsResponse
+    from tapelog.wire.messages.create_topics_request import CreateTopicsRequest
+    from tapelog.wire.messages.create_topics_response import CreateTopicsResponse
+    from tapelog.wire.messages.delete_topics_request import DeleteTopicsRequest
+    from tapelog.wire.messages.delete_topics_response import DeleteTopicsResponse
+    from tapelog.wire.messages.elect_leaders_request import ElectLeadersRequest
+    from tapelog.wire.messages.elect_leaders_response import ElectLeadersResponse
+    from tapelog.wire.messages.incremental_alter_configs_request import IncrementalAlterConfigsRequest
+    from tapelog.wire.messages.incremental_alter_configs_response import IncrementalAlterConfigsResponse
+    from tapelog.wire.messages.update_features_request import UpdateFeaturesRequest
+    from tapelog.wire.messages.update_features_response import UpdateFeaturesResponse
 
 R = TypeVar("R")
 
@@ -63,7 +54,7 @@ class Controller:
     cluster: that is in the image.
 
     Its node calls `activate` when it leads the metadata log and has replayed it, `resign` when it no longer does, and
-    while it is active proposes `upkeep.tick` whenever `upkeep.due_ms` has come.
+    while it is active proposes `tick` whenever `upkeep.due_ms` has come.
     """
 
     def __init__(self, settings: BrokerSettings, entropy: Entropy, clock: Clock | None = None) -> None:
@@ -178,6 +169,8 @@ class Controller:
         self, image: MetadataImage, request: BrokerHeartbeatRequest
     ) -> Outcome[BrokerHeartbeatResponse]:
         """BrokerHeartbeat, versions 0 to 2."""
+        from tapelog.metadata import heartbeat
+
         return self._watched(image, heartbeat.heartbeat(image, self.settings, self.sessions, request))
 
     def unfence_broker(self, image: MetadataImage, broker_id: int, epoch: int) -> Outcome[None]:
@@ -198,22 +191,30 @@ class Controller:
         self, image: MetadataImage, request: AlterPartitionRequest, version: int
     ) -> Outcome[AlterPartitionResponse]:
         """AlterPartition, versions 2 and 3."""
+        from tapelog.metadata import alter_partition
+
         return self._watched(image, alter_partition.alter_partition(image, self.settings, request, version))
 
     def elect_leaders(self, image: MetadataImage, request: ElectLeadersRequest) -> Outcome[ElectLeadersResponse]:
         """ElectLeaders, versions 0 to 2."""
+        from tapelog.metadata import elect_leaders
+
         return self._watched(image, elect_leaders.elect_leaders(image, self.settings, request))
 
     def alter_partition_reassignments(
         self, image: MetadataImage, request: AlterPartitionReassignmentsRequest
     ) -> Outcome[AlterPartitionReassignmentsResponse]:
         """AlterPartitionReassignments, versions 0 and 1."""
+        from tapelog.metadata import reassignment
+
         return self._watched(image, reassignment.alter_partition_reassignments(image, self.settings, request))
 
     def assign_replicas_to_dirs(
         self, image: MetadataImage, request: AssignReplicasToDirsRequest
     ) -> Outcome[AssignReplicasToDirsResponse]:
         """AssignReplicasToDirs, version 0."""
+        from tapelog.metadata import directories
+
         return self._watched(image, directories.assign_replicas_to_dirs(image, self.settings, request))
 
 

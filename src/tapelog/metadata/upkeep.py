@@ -14,7 +14,6 @@ from __future__ import annotations
 from typing import Final
 
 from tapelog.base.config import BrokerSettings
-from tapelog.metadata import elect_leaders, heartbeat
 from tapelog.metadata.config_layers import Layers
 from tapelog.metadata.electorate import MIN_ISR, Electorate, elr_enabled
 from tapelog.metadata.image import NO_LEADER, RESOURCE_BROKER, MetadataImage
@@ -57,6 +56,8 @@ class Upkeep:
 
     def tick(self, image: MetadataImage) -> Outcome[None]:
         """Records for whatever is due; fencing first, since it decides who may lead."""
+        from tapelog.metadata import elect_leaders, heartbeat
+
         if self._min_isr_unwritten(image):
             return Outcome([_min_isr_record(image, self.settings)], None)
         silent = self.sessions.silent(image)
