@@ -31,6 +31,7 @@ class Fetchers:
         self.by_leader: dict[int, Fetcher] = {}
         self._followed: dict[Partition, tuple[Fetcher, Followed]] = {}
         self._pumped: dict[Fetcher, None] = {}
+        self._limits: Limits | None = None
 
     # --- what the node says ----------------------------------------------------------------------------------------
 
@@ -88,7 +89,8 @@ class Fetchers:
         return bool(self.node.hub.followed or self._pumped or self.truncations.due)
 
     def configured(self) -> None:
-        """Settings changed."""
+        """Settings changed, or are known for the first time."""
+        self._limits = None
         self.throttle.rate = self.node.setting_int("follower.replication.throttled.rate")
         for partition, (_, followed) in self._followed.items():
             image = self.node.image.partition(partition.topic, partition.index)
@@ -104,17 +106,19 @@ class Fetchers:
 
     @property
     def limits(self) -> Limits:
-        number = self.node.setting_int
-        return Limits(
-            self.node.node_id,
-            fetchers=number("num.replica.fetchers"),
-            wait_ms=number("replica.fetch.wait.max.ms"),
-            min_bytes=number("replica.fetch.min.bytes"),
-            bytes_max=number("replica.fetch.response.max.bytes"),
-            partition_bytes_max=number("replica.fetch.max.bytes"),
-            backoff_ms=number("replica.fetch.backoff.ms"),
-            timeout_ms=number("replica.socket.timeout.ms"),
-        )
+        if self._limits is None:
+            number = self.node.setting_int
+            self._limits = Limits(
+                self.node.node_id,
+                fetchers=number("num.replica.fetchers"),
+                wait_ms=number("replica.fetch.wait.max.ms"),
+                min_bytes=number("replica.fetch.min.bytes"),
+                bytes_max=number("replica.fetch.response.max.bytes"),
+                partition_bytes_max=number("replica.fetch.max.bytes"),
+                backoff_ms=number("replica.fetch.backoff.ms"),
+                timeout_ms=number("replica.socket.timeout.ms"),
+            )
+        return self._limits
 
     @property
     def broker_epoch(self) -> int:

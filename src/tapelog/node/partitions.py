@@ -71,6 +71,7 @@ class Partitions:
         """The image is complete: everything it says this node holds gets its role, everything else goes."""
         if not self._loaded:
             self.load()
+        self.fetchers.configured()
         self._remove_strays()
         self._mark(self.node.image.topics.values())
         while self._pending:
@@ -145,6 +146,7 @@ class Partitions:
                 if index >= len(seen) or part is not seen[index]:
                     self._pending[topic.id, index] = None
             self._seen[topic.id] = topic.partitions
+            self._state(topic)
 
     def _go_on(self) -> None:
         self._armed = False
