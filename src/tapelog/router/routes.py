@@ -1,14 +1,14 @@
 """Which API goes where. ApiVersions is answered from this table, as far as all nodes of the cluster serve it.
 
 Not offered: share groups (their sessions belong to connections with the leaders), client telemetry, delegation tokens,
-DescribeLogDirs and WriteTxnMarkers (which are about particular nodes), and everything between nodes.
+and everything between nodes.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tapelog.router import configs, fetch, keyed, rewritten, split
+from tapelog.router import configs, fetch, keyed, log_dirs, markers, rewritten, split
 from tapelog.router.catalogue import GROUP, TRANSACTION
 from tapelog.router.refusals import refusing
 from tapelog.router.session import forward
@@ -99,6 +99,8 @@ HANDLERS: dict[int, Handler] = {
         lambda topic, parts: TopicResponse(name=topic.name, partitions=parts),
         DescribeProducersResponse,
     ),
+    ApiKey.WRITE_TXN_MARKERS: markers.write,
+    ApiKey.DESCRIBE_LOG_DIRS: log_dirs.describe,
     ApiKey.METADATA: rewritten.metadata,
     ApiKey.FIND_COORDINATOR: rewritten.find_coordinator,
     ApiKey.DESCRIBE_CLUSTER: rewritten.describe_cluster,

@@ -65,8 +65,10 @@ class Session:
             done, _ = await asyncio.wait((answering, reading), return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 task.result()
-        except (OSError, WireError, ClusterLostError, UnsupportedVersionError) as error:
-            log.info("a client is sent away: %s", error or type(error).__name__)
+        except (WireError, ClusterLostError, UnsupportedVersionError) as error:
+            log.info("a client is sent away: %s", str(error) or type(error).__name__)
+        except OSError:
+            pass  # it has gone
         finally:
             answering.cancel()
             reading.cancel()
