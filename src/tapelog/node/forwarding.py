@@ -45,9 +45,11 @@ class Remote:
         self.node = node
         self._here: Connection | None = None
 
-    def to_controller(self, request: Message, version: int, timeout_ms: int, done: Done) -> None:
+    def to_controller(self, request: Message, version: int, timeout_ms: int, done: Done) -> Errand:
         """See `NodeApi.to_controller`. done is never called before this returns."""
-        Errand(self, request, version, timeout_ms, done).attempt()
+        errand = Errand(self, request, version, timeout_ms, done)
+        errand.attempt()
+        return errand
 
     def to_broker(
         self,

@@ -20,6 +20,7 @@ from tapelog.wire.messages.alter_partition_response import AlterPartitionRespons
 
 if TYPE_CHECKING:
     from tapelog.node.core import NodeCore
+    from tapelog.node.forwarding import Errand
 
 log = logging.getLogger("tapelog.node")
 
@@ -39,6 +40,7 @@ class IsrUpdates:
     def __init__(self, node: NodeCore) -> None:
         self.node = node
         self._under_way: dict[tuple[bytes, int], Asked] = {}
+        self._errand: Errand | None = None
         self._checked_ms = 0
         self._resting = False
         self._stopped = False
@@ -91,7 +93,8 @@ class IsrUpdates:
             if change is not None and not partition.closed:
                 self._under_way[partition.topic_id, partition.index] = (partition, change)
         if self._under_way:
-            self.node.to_controller(self._request(), VERSION, TIMEOUT_MS, self._answered)
+            errand = self.node.remote.to_controller(self._request(), VERSION, TIMEOUT_MS, self._answered)
+            self._errand = errand
 
     def _request(self) -> AlterPartitionRequest:
         topics: dict[bytes, TopicData] = {}
@@ -112,6 +115,9 @@ class IsrUpdates:
 
     def _answered(self, response: Message | KafkaError) -> None:
         under_way, self._under_way = self._under_way, {}
+        for _, change in under_way.values():
+            change.copies += 1 if self._errand is None else self._errand.attempts
+        self._errand = None
         if isinstance(response, KafkaError):
             code = response.code
         else:
@@ -160,6 +166,8 @@ class IsrUpdates:
         for partition in list(node.hub.replicated):
             if look:
                 partition.check_isr(now_ms)
+            else:
+                partition.welcome(now_ms)
             partition.expire_parked(now_ms - TICK_MS)
         node.timers.after(TICK_MS, self._tick)
 

@@ -11,6 +11,8 @@ from typing import Final
 
 from tapelog.wire.errors import ErrorCode
 
+DOUBT_MS: Final = 60_000
+"""So long a change that was sent more than once may still be applied although one copy of it was refused."""
 REFUSED_BACKOFF_MS: Final = 500
 """After the controller has found a replica ineligible it is not asked again at once: its image will be ours soon."""
 
@@ -41,6 +43,8 @@ class IsrChange:
         """(replica, its broker epoch; -1: unknown)."""
         self.leader_epoch = leader_epoch
         self.partition_epoch = partition_epoch
+        self.copies = 0
+        """How often it was sent."""
 
     @property
     def ids(self) -> tuple[int, ...]:
@@ -65,6 +69,7 @@ class InSync:
         self.partition_epoch = partition_epoch
         self.asked: IsrChange | None = None
         self.not_before_ms = 0
+        self._doubt_until_ms = -1
 
     @property
     def maximal(self) -> tuple[int, ...]:
@@ -78,6 +83,7 @@ class InSync:
         """The change is on its way."""
         assert self.asked is None, "one change at a time"
         self.asked = change
+        self._doubt_until_ms = -1
 
     def learn(self, isr: tuple[int, ...], partition_epoch: int) -> bool:
         """The image says so; False if we know better (the controller's answer was faster than the image)."""
@@ -99,9 +105,17 @@ class InSync:
         return True
 
     def refused(self, code: int, now_ms: int) -> bool:
-        """The controller answered with an error; whether the same change must be sent again."""
+        """The controller answered with an error; whether the same change must be sent again.
+
+        If other copies of it are under way (an attempt whose connection was lost), one of them may be applied after
+        all once the replica is eligible again: until none can be any more, its members count."""
         wanted = verdict(code)
         if wanted == FORGET:
+            assert self.asked is not None
+            if self._doubt_until_ms < 0 and self.asked.copies > 1:
+                self._doubt_until_ms = now_ms + DOUBT_MS
+            if now_ms < self._doubt_until_ms:
+                return True
             self.asked = None
             self.not_before_ms = now_ms + REFUSED_BACKOFF_MS
         return wanted == RETRY

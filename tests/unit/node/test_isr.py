@@ -36,6 +36,8 @@ class Node:
 
     def __init__(self, bench: Bench, fenced: tuple[int, ...] = ()) -> None:
         self.hub, self.clock, self.node_id = bench.hub, bench.clock, ME
+        self.remote = self
+        self.attempts = 1
         self.timers = Timers(bench.clock)
         self.metadata = Metadata()
         self.rack_aware = False
@@ -53,9 +55,10 @@ class Node:
     def setting_int(self, name: str) -> int:
         return {"replica.lag.time.max.ms": LAG_MS}[name]
 
-    def to_controller(self, request: AlterPartitionRequest, version: int, timeout_ms: int, done: Any) -> None:
+    def to_controller(self, request: AlterPartitionRequest, version: int, timeout_ms: int, done: Any) -> Node:
         assert version == 3
         self.sent.append((request, done))
+        return self
 
     def pass_time(self, ms: int) -> None:
         for _ in range(ms // 10):
@@ -116,8 +119,7 @@ def test_one_request_is_under_way_at_a_time() -> None:
     assert world.sent == 1
     world.answer()
     assert world.isr == (ME, OTHER)
-    world.claim(THIRD)
-    assert world.sent == 2
+    assert world.sent == 2, "the other has said all it has to say"
     world.answer()
     assert world.isr == (ME, OTHER, THIRD)
 
@@ -168,6 +170,18 @@ def test_what_the_image_has_decided_meanwhile_is_not_asked_again() -> None:
     assert world.sent == 1
 
 
+@pytest.mark.parametrize("attempts", [1, 2])
+def test_a_refusal_counts_only_if_no_other_copy_of_the_question_is_under_way(attempts: int) -> None:
+    world = World()
+    world.claim(OTHER)
+    world.node.attempts = attempts
+    world.answer(int(ErrorCode.INELIGIBLE_REPLICA))
+    world.bench.store(1)
+    world.bench.hub.alive.pop(OTHER)
+    world.bench.partition.check_isr(world.bench.clock.monotonic_ms())
+    assert world.bench.high_watermark == (1 if attempts == 1 else 0)
+
+
 def test_laggards_are_found_by_the_clock() -> None:
     world = World(isr=(ME, OTHER, THIRD))
     world.bench.store(1)
@@ -191,6 +205,7 @@ def test_appends_that_wait_too_long_are_told_so() -> None:
 def test_a_fenced_broker_does_not_enter_and_is_not_waited_for() -> None:
     world = World(isr=(ME, OTHER))
     world.node.image = world.node.with_fenced(THIRD)
+    world.claim(OTHER)
     world.updates.brokers_changed()
     world.claim(THIRD)
     assert world.sent == 0
@@ -199,7 +214,20 @@ def test_a_fenced_broker_does_not_enter_and_is_not_waited_for() -> None:
     assert world.bench.high_watermark == 1
     world.node.image = world.node.with_fenced()
     world.updates.brokers_changed()
+    assert world.sent == 0
     world.claim(THIRD, 1)
+    assert world.sent == 1
+
+
+def test_who_has_everything_enters_as_soon_as_it_is_unfenced() -> None:
+    world = World(isr=(ME, OTHER))
+    world.node.image = world.node.with_fenced(THIRD)
+    world.updates.brokers_changed()
+    world.claim(THIRD)
+    assert world.sent == 0
+    world.node.image = world.node.with_fenced()
+    world.updates.brokers_changed()
+    world.updates.flush()
     assert world.sent == 1
 
 
