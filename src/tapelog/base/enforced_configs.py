@@ -52,6 +52,7 @@ ENFORCED: Final[frozenset[str]] = frozenset(
         "broker.session.timeout.ms",
         "controller.listener.names",
         "controller.quorum.voters",
+        "cordoned.log.dirs",
         "default.replication.factor",
         "delete.topic.enable",
         "leader.imbalance.check.interval.seconds",

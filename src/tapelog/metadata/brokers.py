@@ -88,15 +88,15 @@ def register_broker(
 ) -> Outcome[int]:
     """A new incarnation of a broker takes its id over; the response is its epoch: the offset of the record.
 
-    `alive`: the incarnation that is registered now was heard of lately. It is only replaced by one that holds the same
-    directories, which no two processes can. One that registers unfenced (a node alone, on its own behalf) keeps what
-    it leads, and leads at once what has no leader.
+    `alive`: the incarnation that is registered now was heard of lately. It is only replaced by one that holds one of
+    its directories, which no two processes can. One that registers unfenced (a node alone, on its own behalf) keeps
+    what it leads, and leads at once what has no leader.
     """
     _check_registration(image, registration)
     known = image.brokers.get(registration.broker_id)
     if known is not None and known.incarnation_id == registration.incarnation_id:
         return _again(known, registration)
-    if known is not None and alive and tuple(sorted(known.log_dirs)) != tuple(sorted(registration.log_dirs)):
+    if known is not None and alive and not any(id in known.log_dirs for id in registration.log_dirs):
         raise KafkaError(
             ErrorCode.DUPLICATE_BROKER_REGISTRATION, f"Another broker with id {registration.broker_id} is alive"
         )

@@ -15,10 +15,9 @@ from typing import Final
 
 from tapelog.base.config import BrokerSettings
 from tapelog.metadata.config_layers import Layers
-from tapelog.metadata.electorate import MIN_ISR, Electorate, elr_enabled
-from tapelog.metadata.image import NO_LEADER, RESOURCE_BROKER, MetadataImage
+from tapelog.metadata.electorate import MIN_ISR, elr_enabled
+from tapelog.metadata.image import RESOURCE_BROKER, MetadataImage
 from tapelog.metadata.outcome import Outcome
-from tapelog.metadata.partition_changes import all_partitions
 from tapelog.metadata.record_types import ConfigRecord, MetadataRecord
 from tapelog.metadata.sessions import NEVER_MS, BrokerSessions
 
@@ -87,31 +86,3 @@ class Upkeep:
 def _min_isr_record(image: MetadataImage, settings: BrokerSettings) -> ConfigRecord:
     value = Layers(image, settings, None).text(MIN_ISR)
     return ConfigRecord(resource_type=RESOURCE_BROKER, resource_name="", name=MIN_ISR, value=value)
-
-
-class Health:
-    """How the partitions are, in numbers, for metrics and for whoever asks."""
-
-    __slots__ = ("leaderless", "not_preferred", "partitions", "reassigning", "under_min_isr", "under_replicated")
-
-    def __init__(self) -> None:
-        self.partitions = 0
-        self.leaderless = 0
-        self.not_preferred = 0
-        self.reassigning = 0
-        self.under_replicated = 0
-        self.under_min_isr = 0
-
-
-def health(image: MetadataImage, settings: BrokerSettings) -> Health:
-    """Count what is not as it should be."""
-    electorate, found = Electorate(image, settings), Health()
-    for topic, _, partition in all_partitions(image):
-        found.partitions += 1
-        found.leaderless += partition.leader == NO_LEADER
-        found.not_preferred += partition.leader not in (NO_LEADER, partition.replicas[0])
-        found.reassigning += bool(partition.adding_replicas or partition.removing_replicas)
-        wanted = len(partition.replicas) - len(partition.adding_replicas)
-        found.under_replicated += len(partition.isr) < wanted
-        found.under_min_isr += len(partition.isr) < electorate.min_isr(topic.name, len(partition.replicas))
-    return found

@@ -51,7 +51,7 @@ SILENCE_MS_MAX: Final = 3000
 LEAVE_MS_MAX: Final = 20_000
 """And however talkative the controller is, it does not wait longer than this."""
 
-HEARTBEAT_VERSION: Final = 1
+HEARTBEAT_VERSION: Final = 2
 REGISTRATION_VERSION: Final = 4
 FINAL: Final = (
     ErrorCode.INCONSISTENT_CLUSTER_ID,
@@ -219,6 +219,8 @@ class Lifecycle:
     # -- heartbeats
 
     def _beat(self) -> None:
+        from tapelog.node.registration import cordoned
+
         node = self.node
         if self.state not in (FENCED, RUNNING, LEAVING):
             return
@@ -229,6 +231,7 @@ class Lifecycle:
             current_metadata_offset=node.image.offset - 1,
             want_fence=not node.opened,
             want_shut_down=self.state == LEAVING,
+            cordoned_log_dirs=cordoned(node),
         )
         epoch = self.epoch
         node.to_controller(request, HEARTBEAT_VERSION, self._patience_ms(), lambda heard: self._heard(epoch, heard))

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tapelog.base.config_values import split_list
 from tapelog.metadata.brokers import BrokerRegistration
 from tapelog.metadata.features import SUPPORTED
 from tapelog.metadata.image import Endpoint
@@ -71,3 +72,9 @@ def alone(node: NodeCore, incarnation_id: bytes, endpoints: Sequence[Endpoint]) 
         node.config.settings.get("broker.rack"),
         fenced=False,
     )
+
+
+def cordoned(node: NodeCore) -> list[bytes]:
+    """Directories that shall get no new replicas: what `cordoned.log.dirs` names, or all for `*`."""
+    names = split_list(node.metadata.layers.text("cordoned.log.dirs") or "")
+    return [node.directory.directory_id] if "*" in names or node.log_dir in names else []

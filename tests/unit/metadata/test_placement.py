@@ -8,6 +8,8 @@ import pytest
 
 from tapelog.metadata.placement import place
 from tapelog.wire.errors import ErrorCode, KafkaError
+from tapelog.wire.messages.broker_heartbeat_request import BrokerHeartbeatRequest
+from tests.unit.metadata.desk import Desk, directory
 from tests.unit.metadata.harness import Cluster, SeededEntropy
 
 
@@ -42,3 +44,51 @@ def test_too_few_brokers_is_an_error() -> None:
     with pytest.raises(KafkaError) as caught:
         place(Cluster(brokers=2).image, 1, 3, SeededEntropy())
     assert caught.value.code == ErrorCode.INVALID_REPLICATION_FACTOR
+
+
+@pytest.mark.parametrize(("racks", "factor"), [(3, 3), (3, 2), (2, 3), (2, 4)])
+def test_replicas_go_to_as_many_racks_as_there_are(racks: int, factor: int) -> None:
+    desk = Desk(brokers=6, racks={id: f"r{id % racks}" for id in range(1, 7)})
+    for seed in range(5):
+        assignment = place(desk.image, 12, factor, SeededEntropy(seed))
+        for replicas in assignment:
+            counts = Counter(desk.racks[id] for id in replicas)
+            assert len(counts) == min(racks, factor)
+            assert max(counts.values()) - min(counts.values()) <= 1
+        assert set(Counter(replicas[0] for replicas in assignment).values()) == {2}
+        held = Counter(id for replicas in assignment for id in replicas)
+        assert max(held.values()) - min(held.values()) <= 1
+
+
+def test_racks_of_different_size_all_get_a_replica() -> None:
+    desk = Desk(brokers=5, racks={1: "a", 2: "a", 3: "a", 4: "a", 5: "b"})
+    assert all(5 in replicas for replicas in place(desk.image, 8, 2, SeededEntropy()))
+
+
+def test_single_partitions_go_where_the_least_is() -> None:
+    desk = Desk(brokers=3)
+    for number in range(9):
+        desk.create(f"t{number}", *place(desk.image, 1, 1, SeededEntropy(number)))
+    leads = Counter(topic.partitions[0].leader for topic in desk.image.topics.values())
+    assert set(leads.values()) == {3}
+
+
+def test_a_cordoned_broker_gets_nothing_new() -> None:
+    desk = Desk(brokers=3)
+    request = BrokerHeartbeatRequest(
+        broker_id=2,
+        broker_epoch=desk.image.brokers[2].epoch,
+        current_metadata_offset=99,
+        cordoned_log_dirs=[directory(2)],
+    )
+    desk.run(lambda image: desk.controller.broker_heartbeat(image, request))
+    assert all(2 not in replicas for replicas in place(desk.image, 9, 2, SeededEntropy()))
+    with pytest.raises(KafkaError):
+        place(desk.image, 1, 3, SeededEntropy())
+
+
+def test_a_leaving_broker_gets_nothing_new() -> None:
+    desk = Desk(brokers=3)
+    desk.create("t", [1, 2])
+    desk.heartbeat(1, stop=True)
+    assert all(1 not in replicas for replicas in place(desk.image, 9, 2, SeededEntropy()))

@@ -6,6 +6,7 @@ import pytest
 
 from tapelog.metadata.image import NO_LEADER
 from tapelog.wire.errors import ErrorCode, KafkaError
+from tapelog.wire.messages.delete_topics_request import DeleteTopicsRequest
 from tests.unit.metadata.desk import SESSION_MS, Desk, directory
 
 
@@ -113,3 +114,17 @@ def test_an_unregistered_broker_that_returns_counts_as_stopped_uncleanly() -> No
     assert desk.state() == (1, (1,), (2,))
     desk.register(2, incarnation=2, previous=77)
     assert desk.state() == (1, (1,), ())
+
+
+def test_a_topic_whose_replicas_are_on_dead_brokers_can_be_deleted_and_created_again() -> None:
+    desk = Desk(brokers=3)
+    desk.create("t", [1, 2])
+    desk.silence(1, 2)
+    request = DeleteTopicsRequest(topic_names=["t"])
+    desk.run(lambda image: desk.controller.delete_topics(image, request, 5))
+    assert "t" not in desk.image.topics
+    desk.create("t", [1, 3])
+    assert desk.state() == (3, (3,), ())
+    desk.register(1, incarnation=2)
+    desk.beat(1)
+    assert desk.state() == (3, (3,), ())

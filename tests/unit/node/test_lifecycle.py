@@ -43,7 +43,9 @@ class FakeNode:
         )
         self.directory = SimpleNamespace(directory_id=b"d" * 16, previous_broker_epoch=17, clean=True)
         self.image = SimpleNamespace(offset=10)
-        self.metadata = SimpleNamespace(broker_epoch=-1)
+        self.log_dir = "/data"
+        self.cordoned = ""
+        self.metadata = SimpleNamespace(broker_epoch=-1, layers=SimpleNamespace(text=lambda name: self.cordoned))
         self.opened = True
         self.asked: list[tuple[Message, Callable[[Message | KafkaError], None]]] = []
         self.given_up: list[str] = []
@@ -283,3 +285,12 @@ def test_a_controller_alone_only_says_where_it_listens() -> None:
     assert [(e.name, e.port) for e in request.listeners] == [("CONTROLLER", 9093)]
     world.pass_time(10_000)
     assert world.node.asked == []
+
+
+@pytest.mark.parametrize(("setting", "told"), [("", []), ("*", [b"d" * 16]), ("/data", [b"d" * 16]), ("/other", [])])
+def test_cordoned_directories_are_told_with_every_heartbeat(world: World, setting: str, told: list[bytes]) -> None:
+    world.join()
+    world.node.cordoned = setting
+    world.pass_time(2000)
+    request, _ = world.take(BrokerHeartbeatRequest)
+    assert request.cordoned_log_dirs == told
