@@ -59,6 +59,21 @@ class Cluster:
         """Stop every node."""
         raise NotImplementedError
 
+    def pid_of(self, number: int) -> int:
+        """Of node `number`, from 1."""
+        raise NotImplementedError
+
+    def kill(self, number: int) -> None:
+        """End a node at once, and wait until it is gone."""
+        pid = self.pid_of(number)
+        os.kill(pid, signal.SIGKILL)
+        while _lives(pid):
+            time.sleep(0.001)
+
+    def revive(self, number: int) -> None:
+        """Start a node again that was killed, without waiting."""
+        raise NotImplementedError
+
     def cpu_s(self) -> float:
         """CPU seconds that the nodes have used so far."""
         return sum(procs.cpu_s(pid) for pid in self.pids)
@@ -96,6 +111,7 @@ class TapelogCluster(Cluster):
         if not fsync:
             self.settings["tapelog.flush"] = "page-cache"
         self._process: subprocess.Popen[bytes] | None = None
+        self._revived: dict[int, subprocess.Popen[bytes]] = {}
 
     def start(self) -> float:
         """See Cluster; includes formatting, which `tape up` does itself."""
@@ -105,11 +121,23 @@ class TapelogCluster(Cluster):
         words += ["--data", str(self.folder / "data")]
         for name, value in self.settings.items():
             words += ["--set", f"{name}={value}"]
-        environment = {"PYTHONPATH": str(REPOSITORY / "src"), "PYTHONDONTWRITEBYTECODE": ""}
         begin = time.monotonic()
-        command = [sys.executable, "-m", "tapelog", *words]
-        self._process = procs.spawn(command, self.folder / "server.log", None, environment)
+        self._process = self._tape(words, "server.log")
         return self._wait(begin)
+
+    def _tape(self, words: list[str], log: str) -> subprocess.Popen[bytes]:
+        environment = {"PYTHONPATH": str(REPOSITORY / "src"), "PYTHONDONTWRITEBYTECODE": ""}
+        return procs.spawn([sys.executable, "-m", "tapelog", *words], self.folder / log, None, environment)
+
+    def pid_of(self, number: int) -> int:
+        """From its pid file."""
+        return int((self.folder / "data" / f"node-{number}" / "pid").read_text())
+
+    def revive(self, number: int) -> None:
+        """By `tape node`: the supervisor restarts nobody."""
+        if number in self._revived:
+            self._revived[number].wait()
+        self._revived[number] = self._tape(["node", str(self.folder / "data" / f"node-{number}")], f"node-{number}.log")
 
     @property
     def pids(self) -> list[int]:
@@ -122,6 +150,8 @@ class TapelogCluster(Cluster):
 
     def stop(self) -> None:
         """The supervisor stops its nodes."""
+        for revived in self._revived.values():
+            procs.stop(revived)
         if self._process is not None:
             procs.stop(self._process)
             self._process = None
@@ -197,6 +227,15 @@ class KafkaCluster(Cluster):
         ]
         return procs.spawn(command, folder / "server.log", None)
 
+    def pid_of(self, number: int) -> int:
+        """Of its process."""
+        return self._processes[number - 1].pid
+
+    def revive(self, number: int) -> None:
+        """As it was started."""
+        self._processes[number - 1].wait()
+        self._processes[number - 1] = self._spawn(number - 1)
+
     @property
     def pids(self) -> list[int]:
         """Of the processes that live."""
@@ -210,6 +249,14 @@ class KafkaCluster(Cluster):
         for process in self._processes:
             procs.stop(process)
         self._processes = []
+
+
+def _lives(pid: int) -> bool:
+    """The process is there, and not only waited for."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def _free_range(count: int) -> int:

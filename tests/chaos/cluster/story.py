@@ -1,0 +1,344 @@
+"""The story: a cluster and its clients, faults one at a time, then several at once, then peace, and the verdict."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from tests.chaos import application
+from tests.chaos.application import AUDIT, INPUT, OUTPUT
+from tests.chaos.application import PARTITIONS as IN_PARTITIONS
+from tests.chaos.cluster import verdict
+from tests.chaos.cluster.clocks import NodeClock, built
+from tests.chaos.cluster.disks import Disk, disk
+from tests.chaos.cluster.faults import Fault, Faults
+from tests.chaos.cluster.nodes import Node, kafka_nodes, tape_nodes
+from tests.chaos.cluster.wires import wires
+from tests.chaos.cluster.work import (
+    BALANCE,
+    LEDGER,
+    ORDERS,
+    PARTITIONS,
+    QUICK,
+    Banker,
+    Onlooker,
+    Seen,
+    Writer,
+    read,
+)
+from tests.chaos.crashes import Feed, judge
+from tests.support.waiting import until
+
+NODES: Final = 3
+QUICK_TIMES: Final = {
+    "broker.session.timeout.ms": "3000",
+    "broker.heartbeat.interval.ms": "500",
+    "controller.quorum.election.timeout.ms": "600",
+    "controller.quorum.fetch.timeout.ms": "1000",
+    "controller.quorum.election.backoff.max.ms": "300",
+    "replica.lag.time.max.ms": "3000",
+    "group.min.session.timeout.ms": "500",
+    "group.consumer.session.timeout.ms": "3000",
+    "group.consumer.min.session.timeout.ms": "500",
+    "group.consumer.heartbeat.interval.ms": "300",
+    "group.consumer.min.heartbeat.interval.ms": "100",
+}
+"""Shorter than the defaults, so that a short story sees fencing and elections too."""
+RATES: Final = (200, 100)
+"""Records a second of each writer."""
+BACK_S: Final = 60.0
+"""How long a cluster whose faults are mended may take until every replica is in sync."""
+
+
+@dataclass
+class Report:
+    """What happened and what came of it."""
+
+    faults: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+    figures: dict[str, float] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        told = ", ".join(f"{name} {value:g}" for name, value in self.figures.items())
+        return f"{len(self.faults)} faults; {told}; wrong: {'; '.join(self.wrong[:6]) or 'nothing'}"
+
+
+class Story:
+    """A cluster of three with everything around it; `close` takes it all away."""
+
+    def __init__(
+        self,
+        scratch: Path,
+        seed: int,
+        *,
+        kafka: bool = False,
+        settings: Mapping[str, str] | None = None,
+        longest_s: float = 40.0,
+        tell: Callable[[str], None] = print,
+    ) -> None:
+        self.chance = random.Random(seed)
+        self.seed, self.scratch, self.tell = seed, scratch, tell
+        self.began = time.monotonic()
+        self.kafka = kafka
+        self.wires = wires(NODES)
+        self.disks: list[Disk] = []
+        self.nodes: list[Node] = []
+        self.applications: list[subprocess.Popen[bytes]] = []
+        self.report = Report()
+        self._calm: list[tuple[int, int]] = [(0, 0)] * len(RATES)
+        shim = None if kafka else built(scratch)
+
+        def place(number: int) -> tuple[Disk, NodeClock]:
+            self.disks.append(disk(scratch, number))
+            return self.disks[-1], NodeClock(scratch, number, shim)
+
+        try:
+            make = kafka_nodes if kafka else tape_nodes
+            self.nodes = make(NODES, self.wires, place, scratch, settings)
+            self.faults = Faults(self.nodes, self.wires, self.chance, longest_s)
+            for node in self.nodes:
+                node.start()
+            self._begin()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def bootstrap(self) -> str:
+        """Every node."""
+        return ",".join(node.address for node in self.nodes)
+
+    def _begin(self) -> None:
+        self.admin = AdminClient({"bootstrap.servers": self.bootstrap, **QUICK})
+        until(lambda: self._brokers() == NODES, f"three brokers ({self._last_words()})", seconds=60)
+        wanted = {ORDERS: PARTITIONS, LEDGER: PARTITIONS, BALANCE: PARTITIONS}
+        wanted |= dict.fromkeys((INPUT, OUTPUT, AUDIT), IN_PARTITIONS)
+        for made in self.admin.create_topics([NewTopic(name, count, 3) for name, count in wanted.items()]).values():
+            made.result(30)
+        until(self.in_sync, "every replica in sync", seconds=60)
+        self.feed = Feed(self.bootstrap, rate=100)
+        self.writers = [Writer(f"writer-{number}", self.bootstrap, rate) for number, rate in enumerate(RATES)]
+        self.bankers = [Banker(f"banker-{number}", self.bootstrap, self.seed) for number in range(2)]
+        views = {ORDERS: PARTITIONS, LEDGER: PARTITIONS, BALANCE: PARTITIONS, OUTPUT: IN_PARTITIONS}
+        self.onlookers = [Onlooker(self.bootstrap, topic, views[topic], committed=topic != ORDERS) for topic in views]
+        for thread in (self.feed, *self.writers, *self.bankers, *self.onlookers):
+            thread.start()
+        self.applications = [self._application(number, protocol) for number, protocol in enumerate(("classic",) * 2)]
+        self.progress()
+
+    def _application(self, number: int, protocol: str) -> subprocess.Popen[bytes]:
+        root = Path(__file__).parents[3]
+        command = [sys.executable, application.__file__, self.bootstrap, "exactly-once", f"app-{number}", protocol]
+        env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(root), str(root / "src")])}
+        with (self.scratch / "application.log").open("ab") as log:
+            return subprocess.Popen(command, stderr=log, env=env)
+
+    # -- how it is
+
+    def _brokers(self) -> int:
+        try:
+            return len(self.admin.list_topics(timeout=5).brokers)
+        except KafkaException:
+            return 0
+
+    def in_sync(self) -> bool:
+        """Every node is there, and every partition has all its replicas in sync."""
+        try:
+            seen = self.admin.list_topics(timeout=5)
+        except KafkaException:
+            return False
+        partitions = [p for topic in seen.topics.values() for p in topic.partitions.values()]
+        return len(seen.brokers) == NODES and all(p.leader > 0 and len(p.isrs) == len(p.replicas) for p in partitions)
+
+    def progress(self, seconds: float = BACK_S) -> float:
+        """Until something sent from now on is acknowledged to every writer, and a transaction; how long that took."""
+        began = time.monotonic()
+        sent = [len(writer.sent) for writer in self.writers]
+
+        def acknowledged() -> bool:
+            pairs = zip(self.writers, sent, strict=True)
+            return all(any(n >= least for n in list(writer.acknowledged)[-50:]) for writer, least in pairs)
+
+        until(acknowledged, f"acknowledgements ({self._last_words()})", seconds=seconds, pause=0.02)
+        return time.monotonic() - began
+
+    def _last_words(self) -> str:
+        return " | ".join(f"{node.number}: {node.told()[-300:]}" for node in self.nodes)
+
+    def _say(self, what: str) -> None:
+        self.tell(f"{time.monotonic() - self.began:7.1f} {what}")
+
+    # -- what happens
+
+    def suffer(self, fault: Fault, *, settle: bool = True) -> None:
+        """One fault, from its beginning until it is mended; then, unless told otherwise, until all is well again."""
+        self._say(f"{fault.name} for {fault.seconds:.1f} s")
+        self.report.faults.append(fault.name)
+        fault.begin()
+        time.sleep(fault.seconds)
+        fault.mend()
+        self._restart_applications()
+        if settle:
+            took = self.progress()
+            began = time.monotonic()
+            until(self.in_sync, f"in sync again ({self._last_words()})", seconds=BACK_S, pause=0.1)
+            self._say(f"acknowledged after {took:.2f} s, in sync after {took + time.monotonic() - began:.1f} s")
+
+    def calmly(self, happen: Callable[[], object]) -> None:
+        """Faults on one node at a time; what is sent meanwhile counts for the share that must be acknowledged."""
+        before = [len(writer.sent) for writer in self.writers]
+        happen()
+        self._calm = list(zip(before, [len(writer.sent) for writer in self.writers], strict=True))
+
+    def one_at_a_time(self, seconds: float) -> None:
+        """Every kind of fault in turn, on one node each, as long as there is time; never two nodes at once."""
+        end = time.monotonic() + seconds
+
+        def all_kinds() -> None:
+            while time.monotonic() < end:
+                kinds = self.faults.kinds()
+                self.chance.shuffle(kinds)
+                for kind in kinds:
+                    if time.monotonic() < end:
+                        self.suffer(self.faults.one(kind))
+
+        self.calmly(all_kinds)
+
+    def several_at_once(self, seconds: float) -> None:
+        """Two nodes, all nodes, faults that overlap: there may be no acknowledgement meanwhile, and no lie ever."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            count = self.chance.choice([2, 3, 3, 1])
+            if count == 1:
+                first = self.faults.one(self.chance.choice(self.faults.kinds()))
+                self._say(f"{first.name}, and meanwhile:")
+                first.begin()
+                self.suffer(self.faults.one(self.chance.choice(self.faults.kinds())), settle=False)
+                first.mend()
+                self.faults.mend_all()
+            else:
+                self.suffer(self.faults.several(count), settle=False)
+            if self.chance.random() < 0.7:
+                self._say(f"acknowledged after {self.progress():.2f} s")
+
+    def _restart_applications(self) -> None:
+        for number, process in enumerate(self.applications):
+            if process.poll() is not None:
+                self.applications[number] = self._application(number, "classic")
+
+    # -- how it ends
+
+    def finish(self) -> Report:
+        """Mend everything, let all clients come to an end, read everything, judge."""
+        self.faults.mend_all()
+        self.progress()
+        until(self.in_sync, f"in sync in the end ({self._last_words()})", seconds=BACK_S)
+        for writer in self.writers:
+            writer.finish()
+        books = [banker.finish() for banker in self.bankers]
+        inputs = self.feed.finish()
+        self._drain()
+        for process in self.applications:
+            process.terminate()
+        for process in self.applications:
+            process.wait(60)
+        counts = {
+            ORDERS: PARTITIONS,
+            LEDGER: PARTITIONS,
+            BALANCE: PARTITIONS,
+            OUTPUT: IN_PARTITIONS,
+            AUDIT: IN_PARTITIONS,
+        }
+        logs = {topic: read(self.bootstrap, topic, count) for topic, count in counts.items()}
+        wrong = self.report.wrong
+        written = {writer.name: (len(writer.sent), writer.acknowledged) for writer in self.writers}
+        wrong += verdict.wrong_writes(written, logs[ORDERS])
+        wrong += verdict.wrong_transactions(books, logs[LEDGER], logs[BALANCE])
+        live: dict[str, list[Seen]] = {}
+        for onlooker in self.onlookers:
+            end = len(logs[onlooker.topic])
+            with contextlib.suppress(AssertionError):  # what it did not see is told below
+                until(lambda: len(onlooker.seen) >= end, "all seen", seconds=30)  # noqa: B023
+            wrong += [f"{onlooker.name}: {error}" for error in onlooker.errors]
+            live[onlooker.topic] = onlooker.finish()
+            wrong += verdict.wrong_views(onlooker.name, live[onlooker.topic], logs[onlooker.topic])
+        judged = judge(inputs, logs[OUTPUT], logs[AUDIT], live[OUTPUT], atomic=True)
+        if not judged.exact:
+            wrong.append(f"read-process-write: {judged}")
+        if not self.kafka:
+            wrong += self._replicas_that_differ()
+        self._figures(books, logs)
+        return self.report
+
+    def _drain(self) -> None:
+        """Until the application has committed the input's end."""
+        consumer = Consumer({"bootstrap.servers": self.bootstrap, "group.id": application.GROUP, **QUICK})
+        places = [TopicPartition(INPUT, partition) for partition in range(IN_PARTITIONS)]
+
+        def done() -> bool:
+            self._restart_applications()
+            try:
+                ends = [consumer.get_watermark_offsets(place, timeout=20)[1] for place in places]
+                return [one.offset for one in consumer.committed(places, timeout=20)] == ends
+            except KafkaException:
+                return False
+
+        until(done, "every input is processed", seconds=120, pause=0.2)
+        consumer.close()
+
+    def _replicas_that_differ(self) -> list[str]:
+        """Partitions whose files are not the same on all nodes, when nothing is written any more."""
+        wrong = []
+        for topic, count in ((ORDERS, PARTITIONS), (LEDGER, PARTITIONS), (OUTPUT, IN_PARTITIONS)):
+            for partition in range(count):
+                files = {node.number: self._bytes_of(node, f"{topic}-{partition}") for node in self.nodes}
+                if len(set(files.values())) > 1:
+                    sizes = {number: len(content) for number, content in files.items()}
+                    wrong.append(f"the replicas of {topic}-{partition} differ: {sizes} bytes")
+        return wrong
+
+    @staticmethod
+    def _bytes_of(node: Node, name: str) -> bytes:
+        (directory,) = node.disk.path.glob(f"node-*/logs/{name}")
+        return b"".join(file.read_bytes() for file in sorted(directory.glob("*.log")))
+
+    def _figures(self, books: list[object], logs: dict[str, list[Seen]]) -> None:
+        figures = self.report.figures
+        sent = sum(len(writer.sent) for writer in self.writers)
+        failed = [one for writer in self.writers for one in writer.sent if one.error]
+        figures["sent"] = sent
+        figures["failed"] = len(failed)
+        calm = [
+            one for writer, (start, end) in zip(self.writers, self._calm, strict=True) for one in writer.sent[start:end]
+        ]
+        if calm:
+            figures["calm_sent"] = len(calm)
+            figures["calm_failed"] = sum(1 for one in calm if one.error)
+            figures["calm_worst_s"] = round(max(one.done_at - one.at for one in calm), 2)
+        figures["transactions"] = sum(len(banker.book.ended) for banker in self.bankers)
+        for outcome in ("committed", "aborted", "unknown"):
+            figures[outcome] = sum(1 for b in self.bankers for one in b.book.ended if one.outcome == outcome)
+        figures["processed"] = len(logs[OUTPUT])
+        figures["seconds"] = round(time.monotonic() - self.began)
+
+    def close(self) -> None:
+        """However it ended."""
+        for process in self.applications:
+            process.kill()
+            process.wait()
+        for node in self.nodes:
+            node.kill()
+        for one in self.disks:
+            one.close()
+        self.wires.close()
