@@ -16,7 +16,7 @@ from tapelog.sim.payments import PARTITIONS as PAYMENT_PARTITIONS
 from tapelog.sim.payments import TOPIC as PAYMENTS
 from tapelog.sim.payments import Payments
 from tapelog.sim.producer import Ledger, SimProducer
-from tapelog.sim.reading import read
+from tapelog.sim.reading import ask_end, read
 from tapelog.sim.routing import Session
 from tapelog.wire.messages.offset_commit_request import (
     OffsetCommitRequest,
@@ -50,6 +50,7 @@ class Applications:
         self.payments = Payments(self.entropy, cluster.session, watcher)
         self.everything = Follower(PAYMENTS, PAYMENT_PARTITIONS, cluster.router("watcher"), committed=False)
         self.administrator = Administrator(cluster, self.entropy, note)
+        self.ends = [0] * PARTITIONS
         self.committed = 0
         self.attempted = 0
         self._values = 0
@@ -111,6 +112,20 @@ class Applications:
         request = OffsetCommitRequest(group_id=GROUP, generation_id_or_member_epoch=-1, member_id="")
         request.topics = [OffsetCommitRequestTopic(name=TOPIC, partitions=[part])]
         self.cluster.router("group").send(request, 8, done)
+
+    def look_at_end(self) -> None:
+        """Somebody asks where a partition ends: never below what was answered before."""
+        index = self.entropy.below(PARTITIONS)
+        asked = self.ends[index]
+
+        def done(response: Any) -> None:
+            if response is None or response.topics[0].partitions[0].error_code:
+                return
+            found = response.topics[0].partitions[0].offset
+            assert found >= asked, f"{TOPIC}-{index} ended at {asked}, and now at {found}"
+            self.ends[index] = max(self.ends[index], found)
+
+        self.cluster.router("group").send(ask_end(TOPIC, index), 5, done)
 
     def administer(self) -> None:
         """The administrator changes something."""

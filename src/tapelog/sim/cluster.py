@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from tapelog.base.ports import DiskError
+from tapelog.node.lifecycle import RUNNING
 from tapelog.sim.entropy import SimEntropy
 from tapelog.sim.listening import Listening
 from tapelog.sim.machine import PORT, Machine
@@ -79,7 +80,10 @@ class Cluster:
         count = len(self.machines)
         for machine in self.machines:
             core = machine.core
-            if core is None or machine.paused or len(core.image.alive_brokers()) < count:
+            if core is None or machine.paused or core.lifecycle.state != RUNNING:
+                return False
+            known = core.image.brokers.get(machine.node_id)
+            if known is None or known.epoch != core.metadata.broker_epoch or len(core.image.alive_brokers()) < count:
                 return False
         return True
 

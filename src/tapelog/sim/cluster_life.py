@@ -98,6 +98,7 @@ class ClusterLife:
             (40, apps.produce),
             (30, self._time),
             (10, apps.commit_offset),
+            (6, apps.look_at_end),
             (25, apps.pay),
             (12, apps.administer),
         ]

@@ -20,10 +20,11 @@ METADATA_KEY: Key = (b"", 0)
 class Seen:
     """What was last seen of a partition on a node."""
 
-    __slots__ = ("boot", "end", "epoch", "high_watermark", "leading")
+    __slots__ = ("boot", "end", "epoch", "high_watermark", "leading", "partition")
 
-    def __init__(self, boot: int) -> None:
+    def __init__(self, boot: int, partition: Partition) -> None:
         self.boot = boot
+        self.partition = partition
         self.high_watermark = 0
         self.end = 0
         self.epoch = -1
@@ -70,8 +71,8 @@ class Promises:
         self, machine: Machine, key: Key, partition: Partition, high_watermark: int, epoch: int, *, leading: bool
     ) -> None:
         seen = self._seen.get((machine.node_id, key))
-        if seen is None or seen.boot != machine.boots:
-            seen = self._seen[machine.node_id, key] = Seen(machine.boots)
+        if seen is None or seen.partition is not partition:  # another process, or a replica that left and came back
+            seen = self._seen[machine.node_id, key] = Seen(machine.boots, partition)
         log = partition.log
         end = log.end_offset
         if (

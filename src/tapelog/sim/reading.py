@@ -8,11 +8,13 @@ from typing import Final
 from tapelog.sim.client import Client
 from tapelog.wire.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from tapelog.wire.messages.fetch_response import FetchResponse, PartitionData
+from tapelog.wire.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from tapelog.wire.record_batch import batches, iterate
 
 FETCH_BYTES: Final = 5000
 WAIT_MS: Final = 30
 READ_COMMITTED: Final = 1
+LATEST: Final = -1
 
 
 class Reading:
@@ -27,7 +29,7 @@ class Reading:
 def read(client: Client, topic: str, index: int, *, committed: bool = False) -> Reading:
     """Everything up to the high watermark; committed: up to the last stable offset, without what was aborted."""
     found = Reading()
-    offset = 0
+    offset, end = 0, end_of(client, topic, index)
     while True:
         part = FetchPartition(partition=index, fetch_offset=offset, partition_max_bytes=FETCH_BYTES)
         request = FetchRequest(max_wait_ms=0, min_bytes=1, max_bytes=1 << 20, session_epoch=-1)
@@ -38,10 +40,22 @@ def read(client: Client, topic: str, index: int, *, committed: bool = False) -> 
         found.high_watermark, found.last_stable_offset = data.high_watermark, data.last_stable_offset
         raw = data.records.tobytes() if data.records is not None else b""  # type: ignore[union-attr]
         if not raw:
-            end = data.last_stable_offset if committed else data.high_watermark
-            assert offset >= end, "a hole below what may be read"
+            assert data.high_watermark >= end, f"the end of {topic}-{index} was {end} and is {data.high_watermark}"
+            readable = data.last_stable_offset if committed else data.high_watermark
+            assert offset >= readable, "a hole below what may be read"
             return found
         offset = take(raw, offset, data, found.records)
+
+
+def end_of(client: Client, topic: str, index: int) -> int:
+    """The high watermark by ListOffsets, which a new leader does not answer before it knows it."""
+    return int(client.call(ask_end(topic, index), 5).topics[0].partitions[0].offset)
+
+
+def ask_end(topic: str, index: int) -> ListOffsetsRequest:
+    """The request for it."""
+    part = ListOffsetsPartition(partition_index=index, timestamp=LATEST)
+    return ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=topic, partitions=[part])])
 
 
 def take(raw: bytes, offset: int, data: PartitionData, found: list[tuple[int, bytes]]) -> int:
