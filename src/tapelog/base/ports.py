@@ -7,7 +7,7 @@ simulated ones. Nothing else in the product touches time, chance, files or other
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 
 class DiskError(Exception):
@@ -162,6 +162,10 @@ class Disk(Protocol):
     def start_job(self, job: Callable[[], None], done: Callable[[Exception | None], None]) -> None:
         """Run a blocking file job (read-ahead, checkpoint, deletion) in the background, then done on the loop."""
         ...
+
+
+REFUSED: Final = "Connection refused"
+"""Why a connection never opened when the machine is there and nobody listens: the process has ended, or not begun."""
 
 
 class ChannelEvents(Protocol):

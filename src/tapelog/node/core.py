@@ -30,6 +30,7 @@ from tapelog.node.lifecycle import Lifecycle
 from tapelog.node.markers import LocalMarkers
 from tapelog.node.metadata import NodeMetadata
 from tapelog.node.partitions import CLUSTER_METADATA, Partitions
+from tapelog.node.presence import Presence
 from tapelog.node.producer_ids import ProducerIds
 from tapelog.node.rounds import FlushRounds
 from tapelog.replication.partition import Partition
@@ -93,8 +94,11 @@ class NodeCore(NodeApi):
         self.partitions: Partitions
         self.metadata = NodeMetadata(self)
         self.duties = ControllerDuties(self)
+        self.presence = Presence(self, net) if net is not None else None
         if not self.alone:
             self.metadata.active_changed.append(self.duties.changed)
+        if self.presence is not None:
+            self.metadata.active_changed.append(self.presence.active_changed)
         self.housekeeping = Housekeeping(self)
         self.isr = IsrUpdates(self)
         self._markers = LocalMarkers(self)
@@ -310,6 +314,10 @@ class NodeCore(NodeApi):
         done: Callable[[Message | None], None],
     ) -> None:
         self.remote.to_broker(node_id, lane, request, version, timeout_ms, done)
+
+    def hung_up(self, broker_id: int) -> None:
+        if self.presence is not None:
+            self.presence.hung_up(broker_id)
 
     def create_topics(self, names: list[str], done: Callable[[CreateTopicsResponse | KafkaError], None]) -> None:
         self.creation.create(names, done)

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from tapelog.base.ports import ChannelEvents
+from tapelog.base.ports import REFUSED, ChannelEvents
 from tapelog.node.reactor import READ, WRITE, Pollable, Reactor
 
 RECEIVE_BYTES: Final = 1 << 18
@@ -70,7 +70,7 @@ class OutboundChannel(Pollable):
         if failed and failed not in _PENDING:
             sock.close()
             self.sock = None
-            self.fail(os.strerror(failed))
+            self.fail(_reason(failed))
             return
         self._mask = READ | WRITE
         self.reactor.watch(sock.fileno(), self, self._mask)
@@ -86,7 +86,7 @@ class OutboundChannel(Pollable):
         if not self.is_open:
             failed = self.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
             if failed:
-                self._closed(os.strerror(failed))
+                self._closed(_reason(failed))
                 return
             if not mask & WRITE:
                 return
@@ -180,6 +180,10 @@ class Outbound:
 def _preferred(found: list[tuple[int, tuple[str, int]]]) -> tuple[int, tuple[str, int]]:
     """IPv4 where there is a choice: listeners bind one family only, and localhost has two."""
     return next((one for one in found if one[0] == socket.AF_INET), found[0])
+
+
+def _reason(failed: int) -> str:
+    return REFUSED if failed == errno.ECONNREFUSED else os.strerror(failed)
 
 
 def _family(host: str) -> int | None:

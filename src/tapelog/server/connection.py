@@ -36,6 +36,8 @@ class Connection:
         self.listener = listener
         self.side = 1
         """What is served here: `routes.ON_BROKER`, or ON_CONTROLLER."""
+        self.broker_id = -1
+        """The broker whose heartbeats come here, if any do."""
         self.principal = "User:ANONYMOUS"
         self.client_software_name = ""
         self.client_software_version = ""

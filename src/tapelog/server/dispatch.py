@@ -92,6 +92,8 @@ class Dispatcher:
     def connection_closed(self, connection: Connection) -> None:
         """Called by a connection that closed itself: the transport must drop its socket."""
         self.closed_connections.append(connection)
+        if connection.broker_id >= 0:
+            self.node.hung_up(connection.broker_id)
         if connection.close_reason:
             self.complain(f"closed the connection from {connection.peer_host}: {connection.close_reason}")
 

@@ -9,6 +9,7 @@ from tapelog.base.config import BrokerSettings
 from tapelog.base.ports import Clock
 from tapelog.base.timers import Timers
 from tapelog.replication.hub import Hub
+from tapelog.replication.throttle import Throttle
 from tapelog.wire.errors import KafkaError
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ class NodeApi:
         self.topics: dict[str, TopicState] = {}
         self.topics_by_id: dict[bytes, TopicState] = {}
         self.node_id = 1
+        self.leader_throttle = Throttle()
+        """What replicas that catch up may take of this node."""
         self.rack_aware = False
         """Whether consumers are sent to the replica in their rack (`replica.selector.class`)."""
         self.controls = True
@@ -106,6 +109,9 @@ class NodeApi:
         """Send a request to the active controller, wherever it is, again and again until the timeout; done gets its
         answer, or why there is none."""
         raise NotImplementedError
+
+    def hung_up(self, broker_id: int) -> None:
+        """The connection that a broker's heartbeats came on has ended."""
 
     @property
     def fetch_sessions(self) -> FetchSessions:

@@ -14,7 +14,7 @@ from typing import Final
 
 from tapelog.base.ports import Channel, ChannelEvents
 from tapelog.sim.entropy import SimEntropy
-from tapelog.sim.streams import RESET, SYN, End, Pipe
+from tapelog.sim.streams import NOBODY, RESET, SYN, End, Pipe
 from tapelog.sim.world import World
 
 LATENCY_MS_MAX: Final = 2
@@ -169,7 +169,7 @@ class SimNet:
         acceptor = host.ports.get(end.port)
         if acceptor is None:
             end.over = True
-            end.out.put(RESET)
+            end.out.put(NOBODY)
             return
         end.accept(acceptor, near.host.name)
 

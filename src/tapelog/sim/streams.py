@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from tapelog.base.ports import ChannelEvents
+from tapelog.base.ports import REFUSED, ChannelEvents
 
 if TYPE_CHECKING:
     from tapelog.sim.net import Host, SimNet
@@ -15,11 +15,15 @@ SYN: Final = 0
 TAKEN: Final = 1
 FIN: Final = 2
 RESET: Final = 3
+NOBODY: Final = 4
+"""No process listens there."""
+
+_REASONS: Final = {FIN: "closed by the other side", RESET: "reset", NOBODY: REFUSED}
 PIECES_PERCENT: Final = 2
 ABORT_PERCENT: Final = 30
 
 Item = bytes | int
-"""Bytes, or one of the four signals."""
+"""Bytes, or one of the five signals."""
 
 
 class Pipe:
@@ -148,7 +152,7 @@ class End:
         elif item == TAKEN:
             self.host.hand(self._opened)
         else:
-            reason = "closed by the other side" if item == FIN else "reset"
+            reason = _REASONS[item]
             self.host.hand(lambda: self._closed(reason))
 
     def snap(self) -> None:

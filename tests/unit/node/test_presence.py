@@ -1,0 +1,117 @@
+"""A broker whose process has ended is fenced at once; one that merely hung up is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tapelog.base.ports import REFUSED
+from tapelog.base.timers import Timers
+from tapelog.metadata.image import BrokerImage, Endpoint
+from tapelog.node.presence import KNOCKS_AFTER_MS, Presence
+from tapelog.sim.clock import SimClock
+from tests.unit.client.fake_net import FakeNet
+
+
+class World:
+    """The active controller, node 1, of brokers 1 to 3."""
+
+    def __init__(self) -> None:
+        self.clock = SimClock()
+        self.timers = Timers(self.clock)
+        self.net = FakeNet()
+        self.fenced: list[tuple[int, int]] = []
+        brokers = {
+            id: BrokerImage(id, epoch=10 + id, endpoints=(Endpoint("PLAINTEXT", f"b{id}", 9092),), fenced=False)
+            for id in (1, 2, 3)
+        }
+        self.node: Any = SimpleNamespace(
+            node_id=1,
+            controls=True,
+            clock=self.clock,
+            timers=self.timers,
+            image=SimpleNamespace(brokers=brokers),
+            config=SimpleNamespace(inter_broker_listener="PLAINTEXT"),
+            controller=SimpleNamespace(fence_broker=lambda image, id, epoch: self.fenced.append((id, epoch))),
+            change_metadata=self._change,
+        )
+        self.presence = Presence(self.node, self.net)
+
+    def _change(self, operation: Callable[[object], object], done: Callable[[object], None]) -> None:
+        done(operation(self.node.image))
+
+    def pass_time(self, by_ms: int) -> None:
+        for _ in range(by_ms // 10):
+            self.clock.advance(10)
+            self.timers.run_due()
+        self.timers.run_due()
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def test_a_broker_nobody_listens_for_any_more_is_fenced(world: World) -> None:
+    world.presence.hung_up(2)
+    world.pass_time(0)
+    (channel,) = world.net.channels
+    assert channel.address == ("b2", 9092)
+    channel.events.closed(REFUSED)
+    assert world.fenced == [(2, 12)]
+
+
+@pytest.mark.parametrize("reason", ["Connection reset by peer", "closed by the other side", "No route to host"])
+def test_any_other_end_means_nothing(world: World, reason: str) -> None:
+    world.presence.hung_up(2)
+    world.pass_time(0)
+    world.net.channels[0].events.closed(reason)
+    assert world.fenced == []
+
+
+def test_a_process_that_dies_slowly_is_found_out_within_a_second(world: World) -> None:
+    world.presence.hung_up(2)
+    world.pass_time(0)
+    world.net.channels[0].events.opened()
+    assert world.net.channels[0].closed
+    world.pass_time(KNOCKS_AFTER_MS[-1])
+    assert len(world.net.channels) == len(KNOCKS_AFTER_MS)
+    world.net.channels[-1].events.closed(REFUSED)
+    assert world.fenced == [(2, 12)]
+
+
+def test_a_knock_nobody_answers_is_given_up(world: World) -> None:
+    world.presence.hung_up(2)
+    world.pass_time(0)
+    world.pass_time(500)
+    assert world.net.channels[0].closed
+
+
+def test_a_new_controller_knocks_on_everybody_else(world: World) -> None:
+    world.presence.active_changed(True)
+    assert [channel.address for channel in world.net.channels] == [("b2", 9092), ("b3", 9092)]
+    world.net.channels[1].events.closed(REFUSED)
+    assert world.fenced == [(3, 13)]
+
+
+def test_only_the_active_controller_cares(world: World) -> None:
+    world.node.controls = False
+    world.presence.hung_up(2)
+    world.presence.active_changed(False)
+    world.pass_time(1000)
+    assert world.net.channels == []
+
+
+def test_a_broker_that_left_or_came_back_meanwhile_is_let_be(world: World) -> None:
+    world.presence.hung_up(2)
+    world.pass_time(0)
+    world.node.image.brokers[2] = BrokerImage(2, epoch=99, fenced=False)
+    world.net.channels[0].events.closed(REFUSED)
+    world.node.image.brokers[2] = BrokerImage(2, epoch=12, fenced=True)
+    world.net.channels[0].events.closed(REFUSED)
+    assert world.fenced == []
+    world.pass_time(1000)
+    assert len(world.net.channels) == 1, "fenced already"
