@@ -14,8 +14,8 @@ class Life(World):
     """What happens is drawn from the seed: how many nodes, how bad the net, which faults."""
 
     def __init__(self, seed: int) -> None:
-        shape = (3, 3, 3, 5, 4, 1, 2)[seed % 7]
-        super().__init__(seed, nodes=shape, spares=(0, 1, 2)[seed // 7 % 3], wire=seed % 8 == 0)
+        shape = 5 if seed % 10 == 9 else (3, 3, 3, 5, 4, 1, 2)[seed % 7]
+        super().__init__(seed, nodes=shape, spares=(0, 1, 2)[seed // 7 % 3] or int(seed % 5 == 4), wire=seed % 8 == 0)
         self.loss_percent = (0, 0, 2, 10)[self.entropy.below(4)]
         self.duplicate_percent = (0, 5, 20)[self.entropy.below(3)]
         self.late_percent = (0, 2, 10)[self.entropy.below(3)]
@@ -35,6 +35,11 @@ class Life(World):
             (2, self.slow_one),
             (1, self.crash_leader),
         ]
+        self.crash_after_vote_percent = (0, 0, 30)[self.entropy.below(3)]
+        self.latency_ms = (6, 6, 30, 120)[self.entropy.below(4)]
+        if seed % 5 == 4:
+            self.faults += [(20, self.fidget), (8, self.cut_half), (4, self.take_snapshot)]
+            self.removable_from = 3
         self.total = sum(weight for weight, _ in self.faults)
 
     def live(self) -> None:
@@ -66,6 +71,7 @@ class Life(World):
         self.note("peace")
         self.cuts.clear()
         self.loss_percent = self.duplicate_percent = self.late_percent = self.disk_full_percent = 0
+        self.crash_after_vote_percent, self.latency_ms = 0, 6
         for node in self.nodes:
             node.paused_until_ms, node.slow = 0, False
             if node.raft is None:
@@ -161,6 +167,11 @@ class Life(World):
         if node is not None:
             self.count("pause")
             node.paused_until_ms = self.clock.monotonic_ms() + self.entropy.below(2000)
+
+    def fidget(self) -> None:
+        """A restless administrator, who does not wait for answers."""
+        for _ in range(1 + self.entropy.below(4)):
+            self.change_voters()
 
     def slow_one(self) -> None:
         node = self.any(self.nodes)

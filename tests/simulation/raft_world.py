@@ -174,6 +174,7 @@ class Node:
                 self.state = zlib.crc32(batch, self.state)
                 self.applied = end
                 self.world.committed(self, base, end, epoch, self.state)
+        self.check_voters()
 
     def install_snapshot(self, id: tuple[int, int]) -> None:
         self.world.count("snapshot installed")
@@ -184,6 +185,14 @@ class Node:
             f"node {self.id}: the snapshot at {id} is not what was committed"
         )
         self.applied, self.state = id[0], digest
+        self.check_voters()
+
+    def check_voters(self) -> None:
+        """Who votes as of a committed offset is the same for everybody."""
+        if self.raft is not None and self.applied > 0:
+            voters = self.raft.voters_at(self.applied)
+            known = self.world.voters.setdefault(self.applied, voters)
+            assert voters == known, f"node {self.id} has other voters at {self.applied}: {voters}, not {known}"
 
     def snapshot(self) -> None:
         """Take one of what is applied, then let go of the log below."""
@@ -219,6 +228,7 @@ class World:
         self.events: dict[str, int] = {}
         self.trace: list[str] = []
         self.digests: dict[int, int] = {0: 0}
+        self.voters: dict[int, VoterSet | None] = {}
         self.entries: dict[int, tuple[int, int]] = {}
         self.commit_end = 0
         self.leaders: dict[int, int] = {}
@@ -227,7 +237,10 @@ class World:
         self.loss_percent = 0
         self.duplicate_percent = 0
         self.late_percent = 0
+        self.latency_ms = 6
         self.disk_full_percent = 0
+        self.crash_after_vote_percent = 0
+        self.removable_from = 4
         self._heap: list[tuple[int, int, Node | None, Callable[[], None]]] = []
         self._created = 0
         self._ran = 0
@@ -316,10 +329,19 @@ class World:
                     self.at(1, source, lambda: finish(None))
                 return
             self._handle(target.raft, self._over_the_wire(request, version), answered)
+            if self.crash_after_vote_percent and isinstance(request, VoteRequest):
+                self._crash_after_vote(target, request)
 
         for _ in range(2 if self.duplicate_percent and self.entropy.chance(self.duplicate_percent) else 1):
             if self._passes(source.id, target.id):
                 self.at(self._latency_ms(), target, arrive)
+
+    def _crash_after_vote(self, voter: Node, request: VoteRequest) -> None:
+        """Its answer is on its way, and what it has not written down is gone."""
+        if not request.topics[0].partitions[0].pre_vote and self.entropy.chance(self.crash_after_vote_percent):
+            self.count("crash after a vote")
+            voter.crash()
+            self.at(self.entropy.below(20), None, lambda: voter.boot() if voter.raft is None else None)
 
     def _passes(self, source: int, target: int) -> bool:
         return (source, target) not in self.cuts and not (self.loss_percent and self.entropy.chance(self.loss_percent))
@@ -327,7 +349,7 @@ class World:
     def _latency_ms(self) -> int:
         if self.late_percent and self.entropy.chance(self.late_percent):
             return self.entropy.below(1500)
-        return 1 + self.entropy.below(6)
+        return 1 + self.entropy.below(self.latency_ms)
 
     def _over_the_wire(self, message: Message, version: int) -> Message:
         if not self.wire:
@@ -414,13 +436,16 @@ class World:
 
     def change_voters(self) -> None:
         """Somebody administers: removes a voter whose disk is lost, or any; adds an observer."""
-        node = self.leader()
-        if node is None or node.raft is None or node.paused_until_ms > self.clock.monotonic_ms():
+        leading = [node for node in self.nodes if node.raft is not None and node.epoch_led >= 0]
+        if not leading:
             return
+        node = leading[self.entropy.below(len(leading))]  # perhaps one that leads no more and does not know
         raft = node.raft
+        if raft is None or node.paused_until_ms > self.clock.monotonic_ms():
+            return
         lost = [voter.key for voter in raft.voters.voters.values() if voter.key in self.lost_keys]
         observers = [other for other in self.nodes if raft.voters.get(other.id) is None]
-        if lost or (len(raft.voters) > 3 and self.entropy.chance(50)):
+        if lost or (len(raft.voters) >= self.removable_from and self.entropy.chance(50)):
             keys = lost or [voter.key for voter in raft.voters.voters.values()]
             key = keys[self.entropy.below(len(keys))]
             request = RemoveRaftVoterRequest(CLUSTER, key.id, key.directory_id)

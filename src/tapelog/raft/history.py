@@ -65,10 +65,9 @@ class VoterHistory:
             self._entries.pop()
 
     def install(self, end_offset: int, snapshot: bytes) -> None:
-        """A snapshot takes the place of everything below its end: its voters count as of its last offset."""
+        """A snapshot takes the place of the log: its voters count as of its last offset."""
         found = [voters for _, voters in voters_in(snapshot)]
-        kept = [entry for entry in self._entries if entry[0] < 0 or entry[0] >= end_offset]
         known = found[-1] if found else self.at(end_offset)
+        self._entries = [entry for entry in self._entries if entry[0] < 0]
         if known is not None:
-            kept.insert(1, (end_offset - 1, known))
-        self._entries = kept
+            self._entries.append((end_offset - 1, known))
