@@ -92,6 +92,7 @@ class Fetchers:
         """Settings changed, or are known for the first time."""
         self._limits = None
         self.throttle.rate = self.node.setting_int("follower.replication.throttled.rate")
+        self.node.leader_throttle.rate = self.node.setting_int("leader.replication.throttled.rate")
         for partition, (_, followed) in self._followed.items():
             image = self.node.image.partition(partition.topic, partition.index)
             if image is not None:

@@ -13,6 +13,7 @@ from typing import Final
 from tapelog.base.ports import DiskError
 from tapelog.base.timers import Timer
 from tapelog.replication.partition import Partition
+from tapelog.replication.throttle import ThrottledReplicas
 from tapelog.replication.waiting import FetchWaiter
 from tapelog.server.call import Call
 from tapelog.server.fetch_sessions import Key, Session, Wanted, Watch
@@ -42,6 +43,7 @@ class ReplicaFetch(FetchWaiter):
         self.session = kept if kept is not None else Session(0, self.by_id)
         self.timer: Timer | None = None
         self.crowded = False
+        self.throttled = False
         if not self.incremental:
             self.session.wanted = wanted
             self.session.moved.update(wanted)
@@ -49,6 +51,10 @@ class ReplicaFetch(FetchWaiter):
     def start(self) -> None:
         """Take note of the claims; answer now, or park."""
         self.node.hub.heard_ms[self.replica] = self.node.clock.monotonic_ms()
+        session = self.session
+        for key, wanted in session.outside.items():
+            if not wanted.served:
+                session.moved[key] = wanted
         before, self.session.waiting = self.session.waiting, self
         if before is not None:
             before.retry()  # of a connection that is gone: it notices
@@ -117,7 +123,7 @@ class ReplicaFetch(FetchWaiter):
 
     def read(self, key: Key, wanted: Wanted, budget: int, min_one: bool) -> PartitionData:
         """What one partition has for this fetch; `crowded` if there is something and no room for it."""
-        self.crowded = False
+        self.crowded = self.throttled = False
         data = nothing(wanted.index)
         partition = find(self.node, wanted, self.by_id)
         if partition is None:
@@ -127,27 +133,47 @@ class ReplicaFetch(FetchWaiter):
         if not check(partition, wanted, data, True):
             return data
         try:
-            partition.follower(self.replica, wanted.leader_epoch >= 0)
+            follower = partition.follower(self.replica, wanted.leader_epoch >= 0)
             log = partition.log
             if wanted.offset < log.start_offset or wanted.offset > log.written_end:
                 raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, "")
             partition.follower_fetched(
                 self.replica, wanted.offset, self.broker_epoch, self.node.clock.monotonic_ms(), wanted.log_start_offset
             )
+            if follower.counted:
+                self.session.outside.pop(key, None)
+            else:
+                self.session.outside[key] = wanted
             data.high_watermark = partition.high_watermark
             data.log_start_offset = log.start_offset
             data.last_stable_offset = log.last_stable_offset(partition.high_watermark)
-            if wanted.offset < log.written_end:
+            if wanted.offset < log.written_end and not self.held_back(partition):
                 room = min(wanted.max_bytes, budget)
-                if room > 0 or min_one:
-                    data.records = log.read(wanted.offset, max(room, 0), log.written_end, min_one)
-                self.crowded = data.records is None
+                region = (
+                    log.read(wanted.offset, max(room, 0), log.written_end, min_one) if room > 0 or min_one else None
+                )
+                data.records = region
+                self.crowded = region is None
+                if self.throttled and region is not None:
+                    self.node.leader_throttle.record(region.size, self.node.clock.monotonic_ms())
         except KafkaError as error:
             data.error_code = int(error.code)
         except DiskError:
             data.error_code = int(ErrorCode.KAFKA_STORAGE_ERROR)
             data.records = None
         return data
+
+    def held_back(self, partition: Partition) -> bool:
+        """A replica that catches up takes more than leader.replication.throttled.rate: it has to wait."""
+        throttle, lead = self.node.leader_throttle, partition.leadership
+        if not throttle.active or lead is None or lead.followers[self.replica].counted:
+            return False
+        text = self.node.image.topic_config(partition.topic).get("leader.replication.throttled.replicas", "")
+        if not text or not ThrottledReplicas(text).covers(partition.index, self.replica):
+            return False
+        self.throttled = True
+        self.crowded = throttle.exceeded(self.node.clock.monotonic_ms())
+        return self.crowded
 
     def watch(self, key: Key, partition: Partition) -> None:
         """Be told when the partition moves."""
