@@ -72,7 +72,7 @@ def test_nobody_listens() -> None:
     other = Party()
     pair.net.of("c").connect("s", 2, other)
     pair.world.run(1000)
-    assert other.heard == ["closed: reset"]
+    assert other.heard == ["closed: Connection refused"]
 
 
 def test_a_cut_holds_bytes_back_until_it_is_healed() -> None:
