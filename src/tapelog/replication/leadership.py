@@ -23,11 +23,19 @@ class Leadership:
         self.min_isr = 1
 
     def assign(self, replicas: tuple[int, ...], isr: tuple[int, ...], partition_epoch: int, now_ms: int) -> bool:
-        """The image says who has a replica and who is in sync; False, and nothing changes, if that is older news."""
+        """The image says who has a replica and who is in sync; False, and nothing changes, if that is older news.
+
+        Those who are not in sync must claim again: between two images we saw, a replica may have been taken away and
+        given back, empty."""
+        news = partition_epoch > self.in_sync.partition_epoch
         if not self.in_sync.learn(isr, partition_epoch):
             return False
         me, before = self.hub.node_id, self.followers
-        self.followers = {id: before.get(id) or Replica(id, id in isr, now_ms) for id in replicas if id != me}
+        self.followers = {
+            id: (before.get(id) if id in isr or not news else None) or Replica(id, id in isr, now_ms)
+            for id in replicas
+            if id != me
+        }
         self.recount()
         return True
 
@@ -92,11 +100,6 @@ class Leadership:
             and now_ms >= in_sync.not_before_ms
             and follower.eligible(self.hub.alive)
         )
-
-    def entering(self, high_watermark: int, leader_end: int, now_ms: int) -> list[int]:
-        """All who have everything, so that they need not come back for more, and may enter by now."""
-        followers = [one for one in self.followers.values() if not one.counted and one.end == leader_end]
-        return [one.id for one in followers if self.may_enter(one, high_watermark, now_ms)]
 
     def lagging(self, leader_end: int, now_ms: int) -> list[int]:
         """Members of the ISR that have not caught up for too long, or hold no replica any more."""

@@ -224,7 +224,6 @@ class Partition(WaitingRoom):
         else:
             self.hub.replicated[self] = None
         self._count_in_sync()
-        self.welcome(now_ms)
         self._moved(now_ms)
 
     def follow(self, leader: int, leader_epoch: int) -> None:
@@ -295,20 +294,10 @@ class Partition(WaitingRoom):
             late = lead.lagging(self.log.written_end, now_ms)
             if late:
                 self._ask([id for id in lead.in_sync.isr if id not in late])
-        self.welcome(now_ms)
         self._moved(now_ms)
 
-    def welcome(self, now_ms: int) -> None:
-        """Ask those in who have everything and may enter by now: such a follower says nothing more by itself."""
-        lead = self.leadership
-        if lead is not None and lead.in_sync.asked is None and len(lead.in_sync.isr) <= len(lead.followers):
-            entering = lead.entering(self.high_watermark, self.log.written_end, now_ms)
-            if entering:
-                self._ask([*lead.in_sync.isr, *entering])
-
     def brokers_changed(self, now_ms: int) -> None:
-        """Other brokers live, or in other epochs: those who may enter, and are waited for, have changed with that."""
-        self.welcome(now_ms)
+        """Other brokers live, or in other epochs: those the high watermark waits for have changed with that."""
         self._moved(now_ms)
 
     def isr_agreed(self, change: IsrChange, isr: tuple[int, ...], partition_epoch: int, now_ms: int) -> None:
@@ -317,7 +306,6 @@ class Partition(WaitingRoom):
         if lead is not None and lead.in_sync.asked is change and lead.in_sync.agreed(isr, partition_epoch):
             lead.recount()
             self._count_in_sync()
-            self.welcome(now_ms)
             self._moved(now_ms)
 
     def isr_refused(self, change: IsrChange, code: int, now_ms: int) -> bool:

@@ -79,6 +79,8 @@ class Session:
         """The follower it belongs to; -1: a consumer's."""
         self.moved: dict[Key, Wanted] = {}
         """A follower's: those to look at."""
+        self.outside: dict[Key, Wanted] = {}
+        """A follower's: those in which it is not in sync. Each fetch claims anew what it has of them."""
         self.watches: dict[Key, Watch] = {}
         self.waiting: FetchWaiter | None = None
 
@@ -92,6 +94,7 @@ class Session:
         """One partition less."""
         self.wanted.pop(key, None)
         self.moved.pop(key, None)
+        self.outside.pop(key, None)
         watch = self.watches.pop(key, None)
         if watch is not None:
             watch.partition.remove_fetch(watch)

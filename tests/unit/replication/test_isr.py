@@ -166,6 +166,7 @@ def test_one_change_is_asked_for_at_a_time() -> None:
     bench.claim(OTHER, 0)
     bench.claim(THIRD, 0)
     assert bench.agree().ids == (ME, OTHER)
+    bench.claim(THIRD, 0)
     assert bench.agree().isr == [(ME, 11), (OTHER, 12), (THIRD, 13)]
     assert bench.isr == (ME, OTHER, THIRD)
 
@@ -189,7 +190,6 @@ def test_what_was_not_applied_is_forgotten_and_asked_for_again_later(code: Error
     bench.store(1)
     bench.claim(OTHER, 1, after_ms=REFUSED_BACKOFF_MS - 1)
     bench.claim(THIRD, 0)
-    bench.partition.welcome(bench.now_ms)
     assert bench.hub.isr_changes == []
     bench.claim(THIRD, 1, after_ms=1)
     assert bench.asked().ids == (ME, OTHER, THIRD)
@@ -256,6 +256,25 @@ def test_an_image_older_than_the_controllers_answer_is_left_aside() -> None:
     assert bench.isr == (ME, OTHER, THIRD)
     bench.partition.update(5, (ME, OTHER, THIRD), (ME, OTHER, THIRD), bench.now_ms)
     assert bench.isr == (ME, OTHER, THIRD)
+
+
+def test_what_one_out_of_sync_claimed_before_an_image_does_not_count_behind_it() -> None:
+    bench = Bench()
+    bench.lead(isr=(ME, OTHER))
+    bench.hub.alive.pop(THIRD)
+    bench.partition.follower_fetched(THIRD, 0, 13, bench.now_ms)
+    bench.hub.alive[THIRD] = 13
+    bench.partition.update(3, (ME, OTHER, THIRD), (ME, OTHER), bench.now_ms)  # in between it may have been (ME, OTHER)
+    bench.partition.check_isr(bench.now_ms)
+    bench.partition.brokers_changed(bench.now_ms)
+    assert bench.hub.isr_changes == []
+    bench.claim(THIRD, 0)
+    bench.partition.update(3, (ME, OTHER, THIRD), (ME, OTHER), bench.now_ms)  # another partition's news
+    bench.store(1)
+    bench.claim(OTHER, 1)
+    bench.claim(THIRD, 1)
+    assert bench.high_watermark == 1
+    assert bench.asked().ids == (ME, OTHER, THIRD)
 
 
 def test_replicas_come_and_go_with_the_image() -> None:

@@ -274,3 +274,16 @@ def test_a_follower_that_has_caught_up_is_asked_into_the_isr() -> None:
     assert lead is not None
     assert lead.in_sync.asked is not None
     assert lead.in_sync.asked.isr == [(1, 11), (OTHER, 12), (THIRD, 13)]
+
+
+def test_one_out_of_sync_claims_with_every_fetch_of_its_session() -> None:
+    rig = LeaderRig(isr=(1, OTHER))
+    rig.hub.alive.pop(THIRD)
+    follower = Follower(rig, THIRD)
+    follower.one(0)
+    assert rig.hub.isr_changes == []
+    rig.hub.alive[THIRD] = EPOCHS[THIRD]  # it has been unfenced, and has nothing new to say
+    follower.send()
+    lead = rig.partition().leadership
+    assert lead is not None
+    assert lead.in_sync.asked is not None

@@ -108,13 +108,14 @@ def put(response: FetchResponse, wanted: Wanted, data: PartitionData) -> None:
 
 def hint(node: NodeApi, call: Call, response: FetchResponse, wanted: Wanted, data: PartitionData) -> None:
     """An error says that this is the wrong leader, or the wrong epoch: tell what we know."""
-    if call.version < LEADER_SINCE or data.error_code not in (*_HINTED, _FROM_THE_FUTURE):
+    hinted = data.error_code in _HINTED
+    if call.version < LEADER_SINCE or not (hinted or data.error_code == _FROM_THE_FUTURE):
         return
     known = leader(node, wanted.topic, wanted.topic_id, call.version >= BY_ID_SINCE, wanted.index)
     if known is None:
         return
     data.current_leader = LeaderIdAndEpoch(leader_id=known[0], leader_epoch=known[1])
-    if call.version < ADDRESS_SINCE or data.error_code not in _HINTED:
+    if call.version < ADDRESS_SINCE or not hinted:
         return
     endpoint = address(node, known[0], call.connection.listener)
     if endpoint is not None and all(told.node_id != known[0] for told in response.node_endpoints):
