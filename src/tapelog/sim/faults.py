@@ -76,7 +76,7 @@ class Faults:
     def stop(self) -> None:
         """SIGTERM, and a start after a while: one step of a rolling restart."""
         machine = self._up()
-        if machine is not None and not machine.paused:
+        if machine is not None and not machine.paused and not machine.leaving:
             self.note(f"{machine.name} shuts down")
             self._shut_down(machine, self.entropy.below(500))
 

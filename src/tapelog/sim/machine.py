@@ -76,6 +76,7 @@ class Machine:
         self.core: NodeCore | None = None
         self.failure: DiskError | None = None
         self.paused = False
+        self.leaving = False
         self.boots = 0
         self.touched = False
         """Whether it did something since somebody looked."""
@@ -208,6 +209,7 @@ class Machine:
             core.part()
             self.world.after(PARTING_MS, ended)
 
+        self.leaving = True
         core.lifecycle.leave(left)
         self.settle()
 
@@ -249,7 +251,7 @@ class Machine:
 
     def _gone(self) -> None:
         self.core = None
-        self.paused = False
+        self.paused = self.leaving = False
         self._inbox.clear()
         self._inbound.clear()
         self.timers = Timers(self.clock)
