@@ -144,8 +144,9 @@ def _run(config: NodeConfig, directory: str, as_json: bool) -> int:
     afterwards = watch_parent(directory) if PARENT_FLAG in os.environ else None
 
     def ready(addresses: str) -> None:
-        listener = config.listeners[0]
-        if listener.port == 0 and not config.advertised_listeners:  # the system chose one: keep it for `tape node`
+        listener = config.listeners[0] if config.listeners else None
+        if listener is not None and listener.port == 0 and not config.advertised_listeners:
+            # the system chose one: keep it for `tape node`
             listener.port = int(addresses.split(",")[0].rpartition(":")[2])
             node_files.save(config, directory)
         node_files.write_pid(directory)

@@ -20,6 +20,7 @@ from tapelog.metadata.controller import Controller
 from tapelog.metadata.delta import ImageDelta
 from tapelog.metadata.image import Endpoint, MetadataImage
 from tapelog.metadata.outcome import Outcome
+from tapelog.node.belonging import Belonging
 from tapelog.node.coordinators import Coordinators
 from tapelog.node.creation import TopicCreation
 from tapelog.node.duties import ControllerDuties
@@ -77,6 +78,7 @@ class NodeCore(NodeApi):
         self.peers = _peers(net, timers, config.node_id)
         """Connections to other nodes; None for a node alone."""
         self.remote = Remote(self)
+        self.belonging = Belonging(self)
         self.lifecycle = Lifecycle(self)
         self.producer_ids = ProducerIds(self)
         self.creation = TopicCreation(self)
@@ -146,8 +148,7 @@ class NodeCore(NodeApi):
         self.settle()
 
     def give_up(self, reason: str) -> None:
-        """This node can be of no use here."""
-        log.error("%s", reason)
+        """This node can be of no use here: the shell says why, and stops."""
         self.refused(reason)
 
     def connect(self, peer_host: str, listener: str) -> Connection:

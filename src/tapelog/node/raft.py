@@ -223,8 +223,13 @@ def _send(
     if node.peers is None:
         node.timers.after(0, lambda: done(None))
         return
+
+    def answered(response: Message | None) -> None:
+        node.belonging.heard(endpoint.host, endpoint.port, response)
+        done(response)
+
     lane = FETCH_LANE if isinstance(request, FetchRequest) else LANE
-    node.peers.send(endpoint.host, endpoint.port, lane, request, version, timeout_ms, done)
+    node.peers.send(endpoint.host, endpoint.port, lane, request, version, timeout_ms, answered)
 
 
 def _bootstrap_servers(text: str) -> tuple[Endpoint, ...]:
