@@ -1,0 +1,193 @@
+"""How the log gets from the leader to the others, and when it counts."""
+
+from __future__ import annotations
+
+from tapelog.raft import requests
+from tapelog.raft.values import OffsetEpoch
+from tapelog.wire.errors import ErrorCode
+from tapelog.wire.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
+from tapelog.wire.messages.fetch_response import FetchResponse
+from tests.simulation.raft_world import CLUSTER, CONFIG, World
+from tests.unit.raft.quorums import cut, followers, raft_of, settled, started
+
+
+def test_what_a_majority_has_on_disk_is_committed_and_everybody_hears_of_it() -> None:
+    world = started()
+    leader = world.leader()
+    assert leader is not None
+    end = world.propose(leader)
+    assert raft_of(leader).high_watermark < end
+    assert world.run(500, lambda: all(node.applied == end for node in world.nodes))
+
+
+def test_followers_hear_of_a_commit_long_before_their_fetch_would_time_out() -> None:
+    world = started()
+    leader = world.leader()
+    assert leader is not None
+    end = world.propose(leader)
+    before_ms = world.clock.monotonic_ms()
+    assert world.run(500, lambda: all(node.applied == end for node in world.nodes))
+    assert world.clock.monotonic_ms() - before_ms < CONFIG.fetch_max_wait_ms
+
+
+def test_without_a_majority_nothing_is_committed() -> None:
+    world = started()
+    leader = world.leader()
+    assert leader is not None
+    for node in followers(world):
+        node.crash()
+    end = world.propose(leader)
+    world.run(CONFIG.check_quorum_ms // 2)
+    assert raft_of(leader).high_watermark < end
+    world.run(CONFIG.check_quorum_ms)
+    assert not raft_of(leader).is_leader
+
+
+def test_a_follower_whose_disk_is_slow_is_not_counted_before_it_is_done() -> None:
+    world = started()
+    leader = world.leader()
+    assert leader is not None
+    slow, gone = followers(world)
+    gone.crash()
+    slow.slow = True
+    end = world.propose(leader)
+    assert world.run(2000, lambda: raft_of(leader).high_watermark >= end)
+    assert slow.log.durable_end >= end
+
+
+def test_what_an_old_leader_wrote_alone_is_cut_off_when_it_comes_back() -> None:
+    world = started()
+    old = world.leader()
+    assert old is not None
+    cut(world, old)
+    lost = [world.propose(old) for _ in range(3)]
+    world.run(CONFIG.fetch_timeout_ms * 3)
+    new = world.leader()
+    assert new is not None and new is not old
+    kept = world.propose(new)
+    world.cuts.clear()
+    settled(world)
+    assert old.log.entries == new.log.entries
+    assert kept <= lost[-1] + 2 and world.proposed == 4
+
+
+def test_a_replica_far_behind_begins_with_a_snapshot() -> None:
+    world = started()
+    leader = world.leader()
+    assert leader is not None
+    late = followers(world)[0]
+    late.crash()
+    for _ in range(20):
+        world.propose(leader)
+        world.run(20)
+    for node in world.nodes:
+        node.snapshot()
+    world.run(100)
+    assert leader.log.start_offset > late.log.end_offset
+    late.boot()
+    settled(world)
+    assert late.log.start_offset > 0 and late.state == leader.state
+    assert raft_of(late).voters == raft_of(leader).voters, "the snapshot says who votes"
+
+
+def test_a_crash_between_snapshot_and_log_is_mended_at_the_next_start() -> None:
+    world = started()
+    leader = world.leader()
+    assert leader is not None
+    late = followers(world)[0]
+    for _ in range(5):
+        world.propose(leader)
+        world.run(20)
+    late.crash()
+    leader.snapshot()
+    world.run(100)
+    (id, data), *_ = leader.disk.snapshots.items()
+    late.disk.entries = late.disk.entries[:1]
+    late.disk.snapshots[id] = data
+    late.boot()
+    assert (late.log.start_offset, late.log.last_epoch) == id
+    settled(world)
+
+
+def test_a_fetch_is_answered_by_the_leader_only_and_of_its_epoch_only() -> None:
+    world = started()
+    leader, follower = world.leader(), followers(world)[0]
+    assert leader is not None
+    epoch = raft_of(leader).epoch
+
+    def code(asked: object, at_epoch: int) -> int:
+        got: list[FetchResponse] = []
+        request = requests.fetch(CLUSTER, follower.key, at_epoch, OffsetEpoch(0, 0), 0, 0, 0, 1000)
+        raft_of(asked).fetch(request, got.append)  # type: ignore[arg-type]
+        return got[0].responses[0].partitions[0].error_code
+
+    assert code(follower, epoch) == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert code(leader, epoch - 1) == ErrorCode.FENCED_LEADER_EPOCH
+    assert code(leader, epoch + 1) == ErrorCode.UNKNOWN_LEADER_EPOCH
+    assert code(leader, epoch) == 0
+
+
+def test_a_newer_fetch_of_a_replica_releases_the_one_before() -> None:
+    world = started()
+    leader, follower = world.leader(), followers(world)[0]
+    assert leader is not None
+    follower.crash()
+    world.run(CONFIG.fetch_max_wait_ms)
+    got: list[FetchResponse] = []
+    end = raft_of(leader).quorum.end()
+    request = requests.fetch(CLUSTER, follower.key, raft_of(leader).epoch, end, 0, 1 << 40, 150, 1000)
+    for expected in (0, 1, 2):
+        raft_of(leader).fetch(request, got.append)
+        assert len(got) == expected
+
+
+def test_observers_follow_without_being_counted() -> None:
+    world = started(nodes=1, spares=2)
+    leader = world.leader()
+    assert leader is world.nodes[0]
+    end = world.propose(leader)
+    assert world.run(1000, lambda: all(node.applied == end for node in world.nodes))
+    for node in world.nodes[1:]:
+        node.crash()
+    end = world.propose(leader)
+    assert world.run(100, lambda: leader.applied == end)
+
+
+def test_describe_tells_voters_observers_and_how_far_they_are() -> None:
+    world = started(nodes=2, spares=1)
+    leader = world.leader()
+    assert leader is not None
+    world.propose(leader)
+    world.run(300)
+    topics = [TopicData(topic_name=name, partitions=[PartitionData()]) for name in ("__cluster_metadata", "other")]
+    response = raft_of(leader).describe_quorum(DescribeQuorumRequest(topics=topics))
+    ours, other = (topic.partitions[0] for topic in response.topics)
+    assert (ours.leader_id, ours.leader_epoch) == (leader.id, raft_of(leader).epoch)
+    assert ours.high_watermark == leader.log.end_offset
+    end = leader.log.end_offset
+    assert [(v.replica_id, v.log_end_offset) for v in ours.current_voters] == [(1, end), (2, end)]
+    assert [v.replica_id for v in ours.observers] == [3]
+    assert ours.observers[0].last_caught_up_timestamp > 0
+    assert other.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    follower = raft_of(followers(world)[0]).describe_quorum(DescribeQuorumRequest(topics=topics[:1]))
+    assert follower.topics[0].partitions[0].error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+def test_a_leader_that_cannot_write_lets_another_try() -> None:
+    world = started()
+    leader = world.leader()
+    assert leader is not None
+    world.disk_full_percent = 100
+    world.propose(leader)
+    world.disk_full_percent = 0
+    assert not raft_of(leader).is_leader
+    settled(world)
+
+
+def test_the_only_voter_leads_on_when_its_disk_has_room_again() -> None:
+    world = World(1, nodes=1)
+    world.disk_full_percent = 100
+    world.nodes[0].boot()
+    world.run(5000)
+    world.disk_full_percent = 0
+    settled(world)
