@@ -44,6 +44,8 @@ def test_the_rooms_keep_their_layers() -> None:
         ("log", "import time", "Machines have no"),
         ("coordinators", "from random import random", "Machines have no"),
         ("metadata", "import asyncio", "Machines have no"),
+        ("raft", "import time", "Machines have no"),
+        ("raft", "import tapelog.log.log", "Imports go downwards only"),
         ("testing", "import tapelog.node", "Testing starts a broker"),
         ("toolkit", "import tapelog.wire.crc", "The toolkit is for any cluster"),
         ("toolkit", "from tapelog.node import core", "The toolkit is for any cluster"),
