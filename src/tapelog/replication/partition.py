@@ -50,6 +50,8 @@ class Partition(WaitingRoom):
         self.leadership: Leadership | None = None
         """With followers: what the leader knows of them."""
         self.under_min_isr = False
+        self._hindered = False
+        """A follower, or too few are in sync: not everybody may append."""
         self.watched = False
         self.offline = False
         self.closed = False
@@ -68,10 +70,8 @@ class Partition(WaitingRoom):
 
     def append(self, buf: bytes, start: int, end: int, origin: int) -> Appended:
         """Validate, give offsets to, and queue one batch; raises KafkaError and changes nothing when it is refused."""
-        if not self.leading:
-            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{self.topic}-{self.index} is not led here")
-        if origin == COORDINATOR and self.under_min_isr:
-            raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS, f"{self.topic}-{self.index} has too few in-sync replicas")
+        if self._hindered:
+            self._check_role(origin)
         appended = self.log.append(buf, start, end, self.leader_epoch, origin)
         if not appended.duplicate:
             self.bytes_in += end - start
@@ -80,6 +80,12 @@ class Partition(WaitingRoom):
                 self._queued = True
                 self.hub.dirty.append(self)
         return appended
+
+    def _check_role(self, origin: int) -> None:
+        if not self.leading:
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{self.topic}-{self.index} is not led here")
+        if origin == COORDINATOR and self.under_min_isr:
+            raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS, f"{self.topic}-{self.index} has too few in-sync replicas")
 
     def append_marker(
         self, producer_id: int, producer_epoch: int, commit: bool, coordinator_epoch: int, transaction_version: int
@@ -232,6 +238,7 @@ class Partition(WaitingRoom):
         self.leading = False
         self.alone = False
         self.under_min_isr = False
+        self._hindered = True
         self.leader = leader
         self.leader_epoch = leader_epoch
         self.leadership = None
@@ -331,7 +338,7 @@ class Partition(WaitingRoom):
         config, count = self.log.config, len(lead.followers) + 1
         least = max(config.min_insync_replicas, count // 2 + 1 if config.acks_quorum else 1)
         lead.min_isr = min(least, count)  # as Kafka has it
-        self.under_min_isr = lead.under_min_isr
+        self.under_min_isr = self._hindered = lead.under_min_isr
         if self.under_min_isr:
             self.fail_replicated_above(self.high_watermark, _TOO_FEW_NOW)
 
