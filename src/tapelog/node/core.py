@@ -31,7 +31,6 @@ from tapelog.node.lifecycle import Lifecycle
 from tapelog.node.markers import LocalMarkers
 from tapelog.node.metadata import NodeMetadata
 from tapelog.node.partitions import CLUSTER_METADATA, Partitions
-from tapelog.node.presence import Presence
 from tapelog.node.producer_ids import ProducerIds
 from tapelog.node.rounds import FlushRounds
 from tapelog.replication.partition import Partition
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
     from tapelog.coordinators.groups import GroupCoordinator
     from tapelog.coordinators.transactions.coordinator import TransactionCoordinator
     from tapelog.node.gate import ClusterGate
+    from tapelog.node.presence import Presence
     from tapelog.raft.machine import Raft
 
 log = logging.getLogger("tapelog.node")
@@ -96,7 +96,7 @@ class NodeCore(NodeApi):
         self.partitions: Partitions
         self.metadata = NodeMetadata(self)
         self.duties = ControllerDuties(self)
-        self.presence = Presence(self, net) if net is not None else None
+        self.presence = _presence(self, net)
         if not self.alone:
             self.metadata.active_changed.append(self.duties.changed)
         if self.presence is not None:
@@ -383,6 +383,14 @@ class NodeCore(NodeApi):
             self.metadata.durable()
         else:
             self.coordinators.committed(partition)
+
+
+def _presence(node: NodeCore, net: Net | None) -> Presence | None:
+    if net is None:
+        return None
+    from tapelog.node.presence import Presence
+
+    return Presence(node, net)
 
 
 def _peers(net: Net | None, timers: Timers, node_id: int) -> Peers | None:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 from tapelog.server.call import LocalCall
 from tapelog.server.connection import Connection
 from tapelog.server.routes import ON_BROKER, ON_CONTROLLER, ROUTES
-from tapelog.wire.api_keys import ApiKey
 from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.message import Message
 
@@ -27,13 +26,13 @@ WATCH_MS: Final = 100
 """How often a request under way looks whether the controller has changed."""
 
 LANES: Final = {
-    ApiKey.BROKER_REGISTRATION: "lifecycle",
-    ApiKey.BROKER_HEARTBEAT: "lifecycle",
-    ApiKey.ALTER_PARTITION: "alter-partition",
-    ApiKey.ASSIGN_REPLICAS_TO_DIRS: "alter-partition",
-    ApiKey.ENVELOPE: "forwarding",
+    62: "lifecycle",  # BrokerRegistration
+    63: "lifecycle",  # BrokerHeartbeat
+    56: "alter-partition",  # AlterPartition
+    73: "alter-partition",  # AssignReplicasToDirs
+    58: "forwarding",  # Envelope
 }
-"""A heartbeat never waits behind somebody's new topics."""
+"""By API key. A heartbeat never waits behind somebody's new topics."""
 
 Done = Callable[[Message | KafkaError], None]
 

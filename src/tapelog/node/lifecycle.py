@@ -16,14 +16,11 @@ from tapelog.base.ids import new_id
 from tapelog.base.timers import Timer
 from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.message import Message
-from tapelog.wire.messages.broker_heartbeat_request import BrokerHeartbeatRequest
-from tapelog.wire.messages.broker_heartbeat_response import BrokerHeartbeatResponse
-from tapelog.wire.messages.broker_registration_response import BrokerRegistrationResponse
-from tapelog.wire.messages.controller_registration_response import ControllerRegistrationResponse
 
 if TYPE_CHECKING:
     from tapelog.metadata.image import Endpoint
     from tapelog.node.core import NodeCore
+    from tapelog.wire.messages.broker_heartbeat_response import BrokerHeartbeatResponse
 
 log = logging.getLogger("tapelog.node")
 
@@ -155,6 +152,8 @@ class Lifecycle:
             self._complain(f"no controller took the registration yet: {response.message}")
             self.node.timers.after(RETRY_MS, self._register)
             return
+        from tapelog.wire.messages.broker_registration_response import BrokerRegistrationResponse
+
         assert isinstance(response, BrokerRegistrationResponse)
         code = ErrorCode(response.error_code)
         if code in FINAL:
@@ -180,9 +179,8 @@ class Lifecycle:
         node = self.node
 
         def registered(response: Message | KafkaError) -> None:
-            if isinstance(response, ControllerRegistrationResponse) and response.error_code == 0:
-                return
-            if self.state != LEFT:
+            refused = isinstance(response, KafkaError) or getattr(response, "error_code", 0) != 0
+            if refused and self.state != LEFT:
                 node.timers.after(RETRY_MS, lambda: self._register_controller(endpoint))
 
         request = controller_request(node, self.incarnation_id, endpoint)
@@ -224,6 +222,8 @@ class Lifecycle:
         node = self.node
         if self.state not in (FENCED, RUNNING, LEAVING):
             return
+        from tapelog.wire.messages.broker_heartbeat_request import BrokerHeartbeatRequest
+
         self._asking = True
         request = BrokerHeartbeatRequest(
             broker_id=node.node_id,
@@ -246,6 +246,8 @@ class Lifecycle:
             self._complain(f"no controller answers the heartbeats of node {self.node.node_id}: {response.message}")
             self._schedule(RETRY_MS)
             return
+        from tapelog.wire.messages.broker_heartbeat_response import BrokerHeartbeatResponse
+
         assert isinstance(response, BrokerHeartbeatResponse)
         self._answered_ms = self.node.clock.monotonic_ms()
         if response.error_code in UNKNOWN:

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.message import Message
-from tapelog.wire.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
-from tapelog.wire.messages.allocate_producer_ids_response import AllocateProducerIdsResponse
 
 if TYPE_CHECKING:
     from tapelog.node.core import NodeCore
@@ -37,12 +35,16 @@ class ProducerIds:
             return
         self._waiting.append(done)
         if len(self._waiting) == 1:
+            from tapelog.wire.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
+
             request = AllocateProducerIdsRequest(
                 broker_id=self.node.node_id, broker_epoch=self.node.metadata.broker_epoch
             )
             self.node.to_controller(request, 0, TIMEOUT_MS, self._allocated)
 
     def _allocated(self, response: Message | KafkaError) -> None:
+        from tapelog.wire.messages.allocate_producer_ids_response import AllocateProducerIdsResponse
+
         waiting, self._waiting = self._waiting, []
         if isinstance(response, AllocateProducerIdsResponse) and not response.error_code:
             self._next = response.producer_id_start
@@ -55,9 +57,11 @@ class ProducerIds:
 
 
 def _refusal(response: Message | KafkaError) -> KafkaError:
-    if isinstance(response, AllocateProducerIdsResponse):
-        response = KafkaError(ErrorCode(response.error_code), "")
-    assert isinstance(response, KafkaError)
-    if response.code in LATER:
+    refusal = response if isinstance(response, KafkaError) else KafkaError(ErrorCode(_code(response)), "")
+    if refusal.code in LATER:
         return KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "no block of producer ids yet")
-    return response
+    return refusal
+
+
+def _code(response: Message) -> int:
+    return int(getattr(response, "error_code", -1))
