@@ -229,6 +229,8 @@ class Partition(WaitingRoom):
             self.hub.replicated.pop(self, None)
         else:
             self.hub.replicated[self] = None
+        if self._tail_waiters:
+            wake(self.hub, self._tail_waiters)  # those out of sync must claim anew, though nothing moves for them
         self._count_in_sync()
         self._moved(now_ms)
 

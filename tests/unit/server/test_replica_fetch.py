@@ -8,7 +8,7 @@ import pytest
 
 from tapelog.wire.errors import ErrorCode
 from tests.support.rig import TOPIC, values_of
-from tests.unit.server.replica_rig import EPOCHS, OTHER, THIRD, Follower, LeaderRig, at, told
+from tests.unit.server.replica_rig import EPOCHS, ME, OTHER, THIRD, Follower, LeaderRig, at, told
 
 
 def code_of(answer: list[Any]) -> int:
@@ -287,3 +287,18 @@ def test_one_out_of_sync_claims_with_every_fetch_of_its_session() -> None:
     lead = rig.partition().leadership
     assert lead is not None
     assert lead.in_sync.asked is not None
+
+
+def test_one_that_was_taken_out_of_the_isr_and_has_everything_is_asked_in_again() -> None:
+    rig = LeaderRig()
+    follower = Follower(rig, OTHER)
+    follower.one(0)
+    answers = follower.send()
+    rig.node.pass_time(10)
+    assert not answers, "it waits for something to come"
+    rig.partition().update(2, (ME, OTHER, THIRD), (ME, THIRD), rig.clock.monotonic_ms())
+    rig.node.settle()
+    lead = rig.partition().leadership
+    assert lead is not None
+    assert lead.in_sync.asked is not None
+    assert OTHER in lead.in_sync.asked.ids
