@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.simulation.raft_world import Node, World
+from tests.simulation.raft_world import CONFIG, Node, World
 
 FAULTY_MS = 5000
 PEACE_MS = 8000
@@ -37,6 +37,8 @@ class Life(World):
         ]
         self.crash_after_vote_percent = (0, 0, 30)[self.entropy.below(3)]
         self.latency_ms = (6, 6, 30, 120)[self.entropy.below(4)]
+        if seed % 6 == 3:  # who is no voter asks to be one
+            self.config = CONFIG._replace(auto_join=True)
         if seed % 5 == 4:
             self.faults += [(20, self.fidget), (8, self.cut_half), (4, self.take_snapshot)]
             self.removable_from = 3

@@ -25,11 +25,15 @@ from tapelog.wire.errors import KafkaError
 from tapelog.wire.message import Message
 from tapelog.wire.messages.add_raft_voter_request import AddRaftVoterRequest
 from tapelog.wire.messages.add_raft_voter_request import Listener as NewListener
+from tapelog.wire.messages.add_raft_voter_response import AddRaftVoterResponse
 from tapelog.wire.messages.begin_quorum_epoch_request import BeginQuorumEpochRequest
 from tapelog.wire.messages.end_quorum_epoch_request import EndQuorumEpochRequest
 from tapelog.wire.messages.fetch_request import FetchRequest
 from tapelog.wire.messages.fetch_snapshot_request import FetchSnapshotRequest
 from tapelog.wire.messages.remove_raft_voter_request import RemoveRaftVoterRequest
+from tapelog.wire.messages.remove_raft_voter_response import RemoveRaftVoterResponse
+from tapelog.wire.messages.update_raft_voter_request import UpdateRaftVoterRequest
+from tapelog.wire.messages.update_raft_voter_response import UpdateRaftVoterResponse
 from tapelog.wire.messages.vote_request import VoteRequest
 from tapelog.wire.reader import Reader
 from tests.simulation.raft_disk import Disk, MemoryLog, SnapshotFiles, VoteFile
@@ -100,8 +104,8 @@ class Node:
         self.raft = Raft(
             self.id,
             self.disk.directory_id,
-            CLUSTER,
-            CONFIG,
+            world.cluster_of.get(self.id, CLUSTER),
+            world.config,
             self.log,
             VoteFile(self.disk),
             SnapshotFiles(self.disk, snapshot_later),
@@ -225,6 +229,8 @@ class World:
         self.entropy = SimEntropy(seed)
         self.clock = SimClock()
         self.wire = wire
+        self.config = CONFIG
+        self.cluster_of: dict[int, str] = {}
         self.events: dict[str, int] = {}
         self.trace: list[str] = []
         self.digests: dict[int, int] = {0: 0}
@@ -368,6 +374,12 @@ class World:
             answered(raft.end_quorum_epoch(request))
         elif isinstance(request, FetchSnapshotRequest):
             answered(raft.fetch_snapshot(request))
+        elif isinstance(request, AddRaftVoterRequest):
+            raft.add_voter(request, lambda error: answered(AddRaftVoterResponse(error_code=_code(error))))
+        elif isinstance(request, RemoveRaftVoterRequest):
+            raft.remove_voter(request, lambda error: answered(RemoveRaftVoterResponse(error_code=_code(error))))
+        elif isinstance(request, UpdateRaftVoterRequest):
+            raft.update_voter(request, lambda error: answered(UpdateRaftVoterResponse(error_code=_code(error))))
         else:
             raise AssertionError(f"nobody sends {request}")
 
@@ -475,3 +487,7 @@ class World:
     def note(self, what: str) -> None:
         """For whoever looks at a failure."""
         self.trace.append(f"{self.clock.monotonic_ms()} {what}")
+
+
+def _code(error: KafkaError | None) -> int:
+    return 0 if error is None else int(error.code)

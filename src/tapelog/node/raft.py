@@ -208,6 +208,7 @@ def quorum_of(node: NodeCore, own_log: PartitionLog, snapshots: DiskSnapshots, d
         endpoints,
         _bootstrap_servers(config.settings.get("controller.quorum.bootstrap.servers", "")),
         lambda error: _trouble(node, error),
+        lambda: node.give_up(f"the other voters are not of cluster {config.cluster_id}: this node joins nobody else's"),
     )
 
 

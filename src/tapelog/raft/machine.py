@@ -14,6 +14,7 @@ from tapelog.base.timers import Timers
 from tapelog.raft import describe
 from tapelog.raft.election import Elections
 from tapelog.raft.following import Following
+from tapelog.raft.joining import Joining
 from tapelog.raft.leading import Leading
 from tapelog.raft.membership import Membership
 from tapelog.raft.ports import Listener, QuorumStore, RaftLog, Send, Snapshots
@@ -66,6 +67,7 @@ class Raft:
         endpoints: tuple[Endpoint, ...] = (),
         bootstrap: tuple[Endpoint, ...] = (),
         trouble: Callable[[DiskError], None] | None = None,
+        wrong_cluster: Callable[[], None] | None = None,
     ) -> None:
         me = ReplicaKey(node_id, directory_id)
         self.quorum = Quorum(
@@ -88,11 +90,14 @@ class Raft:
         self.quorum.on_advance = self._advanced
         if trouble is not None:
             self.quorum.trouble = trouble
+        if wrong_cluster is not None:
+            self.quorum.wrong_cluster = wrong_cluster
         self.elections = Elections(self.quorum)
         self.leading = Leading(self.quorum, self.elections.stand)
         self.serving = Serving(self.quorum, self.leading.count)
         self.following = Following(self.quorum, self.elections.stand)
         self.membership = Membership(self.quorum, self.leading)
+        self.joining = Joining(self.quorum)
 
     # -- life
 
@@ -167,6 +172,11 @@ class Raft:
             return quorum.high_watermark if fresh else -1
         told = self.following.told_high_watermark
         return told if told > 0 else -1
+
+    @property
+    def kraft_version(self) -> int:
+        """1 once the log says who votes, so that voters may change; 0 while only the configuration does."""
+        return 1 if self.quorum.history.latest_offset >= 0 else 0
 
     @property
     def voters(self) -> VoterSet:
@@ -293,7 +303,7 @@ class Raft:
     def _entered(self, role: Role) -> None:
         self.serving.entered(role)
         self.membership.entered(role)
-        for part in (self.elections, self.leading, self.following):
+        for part in (self.elections, self.leading, self.following, self.joining):
             if self.quorum.role is role:
                 part.entered(role)
 

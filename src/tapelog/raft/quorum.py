@@ -7,6 +7,7 @@ is told. What a role does (asking for votes, leading, fetching) is told in `on_e
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from tapelog.base.ports import Clock, DiskError, Entropy
 from tapelog.base.timers import Timer, Timers
@@ -18,7 +19,10 @@ from tapelog.raft.roles import Candidate, Follower, Leader, Prospective, Resigne
 from tapelog.raft.state_file import ElectionState
 from tapelog.raft.values import NO_NODE, Endpoint, OffsetEpoch, RaftConfig, ReplicaKey
 from tapelog.raft.voters import Voter, VoterSet
+from tapelog.wire.errors import ErrorCode
 from tapelog.wire.message import Message
+
+_OTHER_CLUSTER: Final = int(ErrorCode.INCONSISTENT_CLUSTER_ID)
 
 
 class Quorum:
@@ -60,11 +64,14 @@ class Quorum:
         self.lost_elections = 0
         self.closed = False
         self.trouble: Callable[[DiskError], None] = _ignore
+        self.wrong_cluster: Callable[[], None] = _nothing
+        """Called when a majority of the others says that it is another cluster, and this replica was in none yet."""
         self.on_enter: Callable[[Role], None] = _ignore
         self.on_advance: Callable[[], None] = _nothing
         self._send = send
         self._deadline: Timer | None = None
         self._told = (NO_NODE, 0)
+        self._strangers: dict[tuple[str, int], None] | None = {}
 
     # -- what is known
 
@@ -242,6 +249,8 @@ class Quorum:
         def came(response: Message | None) -> None:
             if self.closed:
                 return
+            if getattr(response, "error_code", 0) == _OTHER_CLUSTER:
+                self._met_stranger((endpoint.host, endpoint.port))
             try:
                 done(response)
             except DiskError as error:
@@ -254,6 +263,15 @@ class Quorum:
         return base_ms + self.entropy.below(max(1, base_ms))
 
     # -- inside
+
+    def _met_stranger(self, address: tuple[str, int]) -> None:
+        """One wrong address is somebody's mistake; if it is most of them, it is ours."""
+        if self._strangers is None:
+            return
+        self._strangers[address] = None
+        if len(self._strangers) >= max(1, len(self.voters.others(self.me)) // 2 + 1):
+            self._strangers = None
+            self.wrong_cluster()
 
     def restore(self) -> None:
         """At start: what disk and log tell."""
@@ -271,6 +289,8 @@ class Quorum:
 
     def _enter(self, role: Role) -> None:
         check(self.role, role)
+        if isinstance(role, Leader | Follower):
+            self._strangers = None
         before, self.role = self.role, role
         self.disarm()
         if isinstance(before, Leader):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tapelog.raft.values import Endpoint
 from tapelog.raft.voters import parse_voter, parse_voters
 from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.messages.add_raft_voter_request import AddRaftVoterRequest, Listener
@@ -141,6 +142,54 @@ def test_a_wiped_disk_comes_back_as_an_observer_and_replaces_what_was_lost() -> 
     assert world.run(500, lambda: told != []) and code_of(told) is None
     settled(world)
     assert raft_of(unlucky).quorum.is_voter
+
+
+def test_with_auto_join_a_wiped_disk_takes_the_place_of_the_old_one_by_itself() -> None:
+    world = World(1, nodes=3)
+    world.config = world.config._replace(auto_join=True)
+    for node in world.nodes:
+        node.boot()
+    settled(world)
+    unlucky = followers(world)[0]
+    unlucky.wipe()
+    unlucky.boot()
+    assert world.run(
+        10_000,
+        lambda: (
+            raft_of(leader_of(world)).voters.get(unlucky.id) is not None
+            and unlucky.key in raft_of(leader_of(world)).voters
+        ),
+    )
+    settled(world)
+    assert raft_of(unlucky).quorum.is_voter
+
+
+def test_without_it_an_observer_stays_one() -> None:
+    world = started(nodes=3, spares=1)
+    world.run(10_000)
+    assert len(raft_of(leader_of(world)).voters) == 3
+
+
+def test_a_voter_that_was_moved_tells_the_leader() -> None:
+    world = started()
+    moved = followers(world)[0]
+    raft_of(moved).quorum.endpoints = (Endpoint("CONTROLLER", "moved", moved.id),)
+    assert world.run(5000, lambda: raft_of(leader_of(world)).voters.get(moved.id).endpoint.host == "moved")  # type: ignore[union-attr]
+
+
+def test_a_node_of_another_cluster_gives_up_and_one_in_its_own_does_not() -> None:
+    world = started()
+    lost: list[int] = []
+    for node in world.nodes:
+        raft_of(node).quorum.wrong_cluster = lambda node=node: lost.append(node.id)  # type: ignore[misc]
+    stranger = followers(world)[0]
+    stranger.crash()
+    stranger.wipe()
+    world.cluster_of[stranger.id] = "other"
+    stranger.boot()
+    raft_of(stranger).quorum.wrong_cluster = lambda: lost.append(stranger.id)
+    world.run(3000)
+    assert lost == [stranger.id]
 
 
 def test_who_asks_not_to_wait_is_answered_at_once() -> None:

@@ -33,7 +33,9 @@ def handle(node: NodeApi, call: Call, request: ApiVersionsRequest) -> None:
     response = ApiVersionsResponse(api_keys=_api_keys(call.connection.side))
     image = node.image
     response.finalized_features_epoch = image.offset
-    for name, level in sorted(image.features.items()):
+    levels = dict(image.features)
+    levels["kraft.version"] = node.raft.kraft_version
+    for name, level in sorted(levels.items()):
         if level > 0:
             response.finalized_features.append(
                 FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
