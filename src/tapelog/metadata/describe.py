@@ -197,6 +197,28 @@ def describe_cluster_response(
     return response
 
 
+def describe_controllers_response(
+    image: MetadataImage, request: DescribeClusterRequest, listener: str, active_id: int
+) -> DescribeClusterResponse:
+    """DescribeCluster, as a controller's listener answers it: who the controllers are, and which of them is active."""
+    response = DescribeClusterResponse(
+        cluster_id=image.cluster_id,
+        controller_id=active_id,
+        endpoint_type=ENDPOINT_CONTROLLERS,
+        cluster_authorized_operations=OPERATIONS_OMITTED,
+    )
+    if request.endpoint_type != ENDPOINT_CONTROLLERS:
+        wrong = request.endpoint_type == ENDPOINT_BROKERS
+        response.error_code = ErrorCode.MISMATCHED_ENDPOINT_TYPE if wrong else ErrorCode.UNSUPPORTED_ENDPOINT_TYPE
+        response.error_message = "This listener knows controllers; ask a broker's listener for brokers"
+        return response
+    for id in sorted(image.controllers):
+        for endpoint in image.controllers[id].endpoints:
+            if endpoint.name == listener:
+                response.brokers.append(DescribeClusterBroker(broker_id=id, host=endpoint.host, port=endpoint.port))
+    return response
+
+
 def describe_topic_partitions_response(
     image: MetadataImage,
     request: DescribeTopicPartitionsRequest,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from tapelog.wire.messages.api_versions_request import ApiVersionsRequest
 from tapelog.wire.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from tapelog.wire.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from tapelog.wire.messages.create_topics_response import CreatableTopicResult, CreateTopicsResponse
+from tapelog.wire.messages.describe_cluster_request import DescribeClusterRequest
 from tapelog.wire.messages.envelope_request import EnvelopeRequest
 from tapelog.wire.messages.envelope_response import EnvelopeResponse
 from tapelog.wire.messages.list_groups_request import ListGroupsRequest
@@ -105,9 +107,8 @@ def _captured(rig: Rig) -> list[tuple[Message, Callable[[Message | KafkaError], 
     assert core is not None
     core.controls = False
     sent: list[tuple[Message, Callable[[Message | KafkaError], None]]] = []
-    core.remote.to_controller = (  # type: ignore[method-assign]
-        lambda request, version, timeout_ms, done: sent.append((request, done))
-    )
+    remote: Any = core.remote
+    remote.to_controller = lambda request, version, timeout_ms, done: sent.append((request, done))
     return sent
 
 
@@ -175,6 +176,21 @@ def test_what_a_listener_does_not_serve_costs_the_connection() -> None:
     client = controller_side(rig)
     rig.later(MetadataRequest(topics=[]), 9, client)
     assert client.connection.closed
+
+
+@pytest.mark.parametrize("kind", [1, 2, 3])
+def test_a_controllers_listener_knows_controllers_and_a_brokers_brokers(kind: int) -> None:
+    rig = Rig()
+    client = controller_side(rig)
+    client.connection.listener = "CONTROLLER"
+    asked = DescribeClusterRequest(endpoint_type=kind)
+    told = client.call(asked, 2)
+    expected = {1: ErrorCode.MISMATCHED_ENDPOINT_TYPE, 2: ErrorCode.NONE, 3: ErrorCode.UNSUPPORTED_ENDPOINT_TYPE}
+    assert told.error_code == expected[kind]
+    if kind == 2:
+        assert (told.controller_id, told.endpoint_type) == (1, 2)
+        assert [(found.broker_id, found.host, found.port) for found in told.brokers] == [(1, "127.0.0.1", 9093)]
+    assert rig.client.call(asked, 2).error_code == (0 if kind == 1 else 114 if kind == 2 else 115)
 
 
 def test_the_column_is_one_of_four() -> None:

@@ -12,7 +12,7 @@ import pytest
 from tapelog.server.call import Call
 from tapelog.server.dispatch import LOG_LINES_PER_SECOND
 from tapelog.server.node_api import NodeApi
-from tapelog.server.routes import served
+from tapelog.server.routes import ON_BOTH, served
 from tapelog.wire import catalog
 from tapelog.wire.errors import ErrorCode
 from tapelog.wire.message import Message
@@ -325,7 +325,7 @@ UNSTABLE = {"InitProducerId": 6}
 
 
 def test_the_table_serves_what_the_message_definitions_call_stable() -> None:
-    for route in served():
+    for route in served(ON_BOTH):
         request, response = catalog.request_class(route.api_key), catalog.response_class(route.api_key)
         assert request.__name__ == f"{route.name}Request"
         newest = UNSTABLE.get(route.name, request.STABLE_MAX)

@@ -7,6 +7,7 @@ from __future__ import annotations
 from tapelog.metadata import describe, describe_state
 from tapelog.server.call import Call
 from tapelog.server.node_api import NodeApi
+from tapelog.server.routes import ON_CONTROLLER
 from tapelog.wire.messages.describe_acls_request import DescribeAclsRequest
 from tapelog.wire.messages.describe_client_quotas_request import DescribeClientQuotasRequest
 from tapelog.wire.messages.describe_cluster_request import DescribeClusterRequest
@@ -15,7 +16,12 @@ from tapelog.wire.messages.list_partition_reassignments_request import ListParti
 
 
 def describe_cluster(node: NodeApi, call: Call, request: DescribeClusterRequest) -> None:
-    """Versions 0 to 2."""
+    """Versions 0 to 2: the brokers, or on a controller's listener the controllers."""
+    if call.connection.side == ON_CONTROLLER:
+        leader = node.raft.leader
+        active_id = leader.id if leader is not None else -1
+        call.reply(describe.describe_controllers_response(node.image, request, call.connection.listener, active_id))
+        return
     call.reply(describe.describe_cluster_response(node.image, request, call.version, call.connection.listener))
 
 
