@@ -229,8 +229,6 @@ class Partition(WaitingRoom):
             self.hub.replicated.pop(self, None)
         else:
             self.hub.replicated[self] = None
-        if self._tail_waiters:
-            wake(self.hub, self._tail_waiters)  # those out of sync must claim anew, though nothing moves for them
         self._count_in_sync()
         self._moved(now_ms)
 
@@ -294,6 +292,10 @@ class Partition(WaitingRoom):
         if offset != before:
             self._moved(now_ms)
 
+    def has_in_sync(self, replica: int) -> bool:
+        """Whether that replica is in the committed ISR."""
+        return self.leadership is not None and replica in self.leadership.in_sync.isr
+
     def check_isr(self, now_ms: int) -> None:
         """By the clock: ask for an ISR without those who lag, and go on without those who only seemed to come."""
         lead = self.leadership
@@ -307,6 +309,7 @@ class Partition(WaitingRoom):
 
     def brokers_changed(self, now_ms: int) -> None:
         """Other brokers live, or in other epochs: those the high watermark waits for have changed with that."""
+        wake(self.hub, self._tail_waiters)
         self._moved(now_ms)
 
     def isr_agreed(self, change: IsrChange, isr: tuple[int, ...], partition_epoch: int, now_ms: int) -> None:
@@ -324,6 +327,7 @@ class Partition(WaitingRoom):
             return False
         again = lead.in_sync.refused(code, now_ms)
         lead.recount()
+        wake(self.hub, self._tail_waiters)
         self._moved(now_ms)
         return again
 
@@ -333,10 +337,12 @@ class Partition(WaitingRoom):
         self.hub.isr_changes.append(self)
 
     def _count_in_sync(self) -> None:
-        """Whether enough are in sync for acks=all; if not any more, those who wait for that are told."""
+        """Whether enough are in sync for acks=all; if not any more, those who wait for that are told. Followers that
+        have said all they had to say are asked again."""
         lead = self.leadership
         if lead is None:
             return
+        wake(self.hub, self._tail_waiters)
         config, count = self.log.config, len(lead.followers) + 1
         least = max(config.min_insync_replicas, count // 2 + 1 if config.acks_quorum else 1)
         lead.min_isr = min(least, count)  # as Kafka has it

@@ -57,7 +57,10 @@ class Watch(FetchWaiter):
         self.ripe = False
         session = self.session
         wanted = session.wanted.get(self.key)
-        if wanted is None or wanted.served:
+        if wanted is None:
+            return
+        session.outside[self.key] = wanted
+        if wanted.served:
             return
         session.moved[self.key] = wanted
         waiting = session.waiting
@@ -80,7 +83,7 @@ class Session:
         self.moved: dict[Key, Wanted] = {}
         """A follower's: those to look at."""
         self.outside: dict[Key, Wanted] = {}
-        """A follower's: those in which it is not in sync. Each fetch claims anew what it has of them."""
+        """A follower's: those in which it may not be in sync. Each request claims anew what it has of them."""
         self.watches: dict[Key, Watch] = {}
         self.waiting: FetchWaiter | None = None
 

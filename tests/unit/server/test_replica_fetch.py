@@ -276,6 +276,53 @@ def test_a_follower_that_has_caught_up_is_asked_into_the_isr() -> None:
     assert lead.in_sync.asked.isr == [(1, 11), (OTHER, 12), (THIRD, 13)]
 
 
+def test_one_taken_out_of_the_isr_by_the_controller_comes_back_though_nothing_happens() -> None:
+    rig = LeaderRig()
+    followers = [Follower(rig, OTHER), Follower(rig, THIRD)]
+    for follower in followers:
+        follower.one(0)
+        follower.fetch()
+    now_ms = rig.clock.monotonic_ms()
+    rig.partition().update(2, (1, OTHER, THIRD), (1, OTHER), now_ms)  # fenced for a moment
+    lead = rig.partition().leadership
+    assert lead is not None
+    rig.node.settle()
+    followers[1].send()
+    assert lead.in_sync.asked is not None
+    assert lead.in_sync.asked.ids == (1, OTHER, THIRD)
+
+
+def test_one_whose_entry_was_refused_is_asked_for_again() -> None:
+    rig = LeaderRig(isr=(1, OTHER))
+    follower = Follower(rig, THIRD)
+    follower.one(0)
+    lead = rig.partition().leadership
+    assert lead is not None
+    assert lead.in_sync.asked is not None
+    lead.in_sync.asked.copies = 1
+    rig.partition().isr_refused(lead.in_sync.asked, ErrorCode.INELIGIBLE_REPLICA, rig.clock.monotonic_ms())
+    for _ in range(3):
+        follower.fetch()
+    assert lead.in_sync.asked is not None
+
+
+def test_a_fetch_that_waits_does_not_claim_again_what_may_be_gone_meanwhile() -> None:
+    rig = LeaderRig(isr=(1, OTHER))
+    rig.hub.alive.pop(THIRD)
+    follower = Follower(rig, THIRD)
+    follower.one(0)
+    answers = follower.send()
+    rig.hub.alive[THIRD] = EPOCHS[THIRD]
+    rig.partition().update(4, (1, OTHER, THIRD), (1, OTHER), rig.clock.monotonic_ms())  # perhaps away and back
+    rig.node.settle()
+    lead = rig.partition().leadership
+    assert lead is not None
+    assert lead.in_sync.asked is None
+    assert answers
+    follower.send()
+    assert lead.in_sync.asked is not None
+
+
 def test_one_out_of_sync_claims_with_every_fetch_of_its_session() -> None:
     rig = LeaderRig(isr=(1, OTHER))
     rig.hub.alive.pop(THIRD)
@@ -300,5 +347,8 @@ def test_one_that_was_taken_out_of_the_isr_and_has_everything_is_asked_in_again(
     rig.node.settle()
     lead = rig.partition().leadership
     assert lead is not None
+    assert lead.in_sync.asked is None, "what it claimed is from before the image"
+    assert answers, "it may say so again"
+    follower.send()
     assert lead.in_sync.asked is not None
     assert OTHER in lead.in_sync.asked.ids

@@ -42,6 +42,10 @@ class ReplicaFetch(FetchWaiter):
         self.kept = kept is not None
         self.session = kept if kept is not None else Session(0, self.by_id)
         self.timer: Timer | None = None
+        self.outdated = False
+        """A claim of this request counts no more (there was an image): the follower may make it anew."""
+        self.arriving = False
+        """Only a request that arrives claims: while it waits, the follower may lose what it had."""
         self.crowded = False
         self.throttled = False
         if not self.incremental:
@@ -58,7 +62,9 @@ class ReplicaFetch(FetchWaiter):
         before, self.session.waiting = self.session.waiting, self
         if before is not None:
             before.retry()  # of a connection that is gone: it notices
+        self.arriving = True
         self.attempt(self.request.max_wait_ms <= 0 or not self.session.wanted)
+        self.arriving = False
 
     def retry(self) -> None:
         """Some of its partitions moved."""
@@ -96,7 +102,7 @@ class ReplicaFetch(FetchWaiter):
                     del moved[key]
                 continue
             parts.append((wanted, data))
-        if final or urgent or total >= self.request.min_bytes:
+        if final or urgent or self.outdated or total >= self.request.min_bytes:
             self.end()
             self.answer(parts)
         elif self.timer is None:
@@ -137,13 +143,10 @@ class ReplicaFetch(FetchWaiter):
             log = partition.log
             if wanted.offset < log.start_offset or wanted.offset > log.written_end:
                 raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, "")
-            partition.follower_fetched(
-                self.replica, wanted.offset, self.broker_epoch, self.node.clock.monotonic_ms(), wanted.log_start_offset
-            )
-            if follower.counted:
-                self.session.outside.pop(key, None)
+            if self.arriving or follower.end == wanted.offset:
+                self.claim(key, wanted, partition)
             else:
-                self.session.outside[key] = wanted
+                self.outdated = True
             data.high_watermark = partition.high_watermark
             data.log_start_offset = log.start_offset
             data.last_stable_offset = log.last_stable_offset(partition.high_watermark)
@@ -174,6 +177,15 @@ class ReplicaFetch(FetchWaiter):
         self.throttled = True
         self.crowded = throttle.exceeded(self.node.clock.monotonic_ms())
         return self.crowded
+
+    def claim(self, key: Key, wanted: Wanted, partition: Partition) -> None:
+        """What the follower fetches from is what it has."""
+        now_ms = self.node.clock.monotonic_ms()
+        partition.follower_fetched(self.replica, wanted.offset, self.broker_epoch, now_ms, wanted.log_start_offset)
+        if partition.has_in_sync(self.replica):
+            self.session.outside.pop(key, None)
+        else:
+            self.session.outside[key] = wanted
 
     def watch(self, key: Key, partition: Partition) -> None:
         """Be told when the partition moves."""
