@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
@@ -17,6 +18,9 @@ from tapelog.cli.output import reset_consoles
 from tests.support.names import Fresh, MakeTopic
 from tests.support.tape import Tape
 from tests.support.waiting import until
+
+if TYPE_CHECKING:
+    from tapelog.testing import Cluster
 
 SETTINGS = {
     "message.max.bytes": "12000000",
@@ -27,6 +31,14 @@ SETTINGS = {
     "group.consumer.min.session.timeout.ms": "500",
     "group.consumer.heartbeat.interval.ms": "300",
     "group.consumer.min.heartbeat.interval.ms": "100",
+}
+
+CLUSTER_SETTINGS = {
+    "broker.session.timeout.ms": 3000,
+    "broker.heartbeat.interval.ms": 500,
+    "group.min.session.timeout.ms": 500,
+    "offsets.topic.num.partitions": 3,
+    "transaction.state.log.num.partitions": 3,
 }
 
 
@@ -41,6 +53,27 @@ def bootstrap() -> Iterator[str]:
 
     with Broker(settings=SETTINGS) as broker:
         yield broker.bootstrap
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    """Three nodes; a test that stops some leaves all of them running."""
+    from tapelog.testing import Cluster
+
+    with Cluster(nodes=3, settings=CLUSTER_SETTINGS) as running:
+        yield running
+
+
+@pytest.fixture
+def replicated(cluster: Cluster, fresh: Fresh) -> str:
+    """A topic of three partitions with three replicas each, all in sync."""
+    from tests.clients.cluster_clients import PARTITIONS, whole
+
+    name = fresh()
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap, "log_level": 0})
+    admin.create_topics([NewTopic(name, PARTITIONS, 3)])[name].result(20)
+    whole(cluster, name)
+    return name
 
 
 @pytest.fixture(scope="session")

@@ -48,8 +48,15 @@ func until(what string, condition func() bool) error {
 }
 
 func main() {
+	if len(os.Args) > 5 && os.Args[1] == "life" {
+		if err := life(os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	if len(os.Args) != 3 || checks[os.Args[2]] == nil {
-		fmt.Fprintln(os.Stderr, "usage: checks BOOTSTRAP CHECK")
+		fmt.Fprintln(os.Stderr, "usage: checks BOOTSTRAP CHECK | checks life follow|write ...")
 		os.Exit(2)
 	}
 	if err := checks[os.Args[2]](os.Args[1]); err != nil {
