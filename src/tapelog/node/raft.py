@@ -42,8 +42,9 @@ class PartitionLog:
         self.partition = partition
         self.log = partition.log
         self._before = OffsetEpoch(0, 0)
-        for offset, epoch in snapshots.list()[-1:]:
-            self._before = OffsetEpoch(offset, epoch)
+        for offset, epoch in snapshots.list():
+            if offset <= self.log.start_offset:
+                self._before = OffsetEpoch(offset, epoch)
 
     @property
     def start_offset(self) -> int:

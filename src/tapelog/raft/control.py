@@ -17,14 +17,13 @@ from tapelog.wire.records.voters_record import VotersRecord
 
 
 def leader_change(leader_id: int, voters: VoterSet, granting: list[ReplicaKey], timestamp_ms: int) -> Record:
-    """What begins an epoch."""
+    """What begins an epoch. In version 0, as Kafka writes it, whose tools read no other."""
     body = LeaderChangeMessage(
-        version=1,
         leader_id=leader_id,
-        voters=[ChangeVoter(voter_id=v.key.id, voter_directory_id=v.key.directory_id) for v in voters.voters.values()],
-        granting_voters=[ChangeVoter(voter_id=key.id, voter_directory_id=key.directory_id) for key in granting],
+        voters=[ChangeVoter(voter_id=id) for id in voters.voters],
+        granting_voters=[ChangeVoter(voter_id=key.id) for key in granting],
     )
-    return quorum_record(LEADER_CHANGE, body, 1, timestamp_ms)
+    return quorum_record(LEADER_CHANGE, body, 0, timestamp_ms)
 
 
 def voters_record(voters: VoterSet, timestamp_ms: int) -> Record:

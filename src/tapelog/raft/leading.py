@@ -75,8 +75,7 @@ class Leading:
         quorum = self.quorum
         now_ms = quorum.clock.wall_ms()
         voters = quorum.voters
-        granting = [quorum.me]
-        records = [control.leader_change(quorum.me.id, voters, granting, now_ms)]
+        records = [control.leader_change(quorum.me.id, voters, role.granted, now_ms)]
         offset = quorum.log.end_offset
         mine = Voter(quorum.me, quorum.endpoints)
         moved = quorum.is_voter and bool(quorum.endpoints) and voters.get(quorum.me.id) != mine

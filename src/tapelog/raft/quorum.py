@@ -151,7 +151,8 @@ class Quorum:
         progress = Progress(self.me, self.voters, self.clock.monotonic_ms())
         self._remember(ElectionState(self.epoch, self.me.id, self.state.voted))
         self.lost_elections = 0
-        self._enter(Leader(self.log.end_offset, progress))
+        granted = list(self.role.granted) if isinstance(self.role, Candidate) else []
+        self._enter(Leader(self.log.end_offset, progress, granted))
 
     def become_resigned(self) -> None:
         """Lead no more; the epoch stays, and so does the vote."""

@@ -45,9 +45,11 @@ class Leader(Role):
 
     name = "leader"
 
-    def __init__(self, start_offset: int, progress: Progress) -> None:
+    def __init__(self, start_offset: int, progress: Progress, granted: list[ReplicaKey]) -> None:
         self.start_offset = start_offset
         self.progress = progress
+        self.granted = granted
+        """Who voted for it."""
 
 
 class Follower(Role):

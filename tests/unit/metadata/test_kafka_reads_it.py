@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from tapelog.metadata import snapshot
+from tapelog.raft import control
+from tapelog.raft.voters import parse_voters
 from tests.unit.metadata.harness import Cluster
 from tests.unit.metadata.test_alter_configs import SET, alter, resource
 from tests.unit.metadata.test_topics import create, delete, topic
@@ -65,3 +67,20 @@ def test_kafkas_dumper_decodes_log_and_snapshot(tmp_path: Path) -> None:
     for kind in ("SnapshotHeader", '"type":"TOPIC_RECORD"', '"type":"PRODUCER_IDS_RECORD"', "SnapshotFooter"):
         assert kind in told
     assert "isvalid: false" not in told
+
+
+@pytest.mark.needs("java")
+@pytest.mark.slow
+@pytest.mark.skipif(not LIB.is_dir(), reason="needs Apache Kafka's jars (TAPELOG_KAFKA_LIB)")
+def test_kafkas_dumper_decodes_what_the_quorum_says_of_itself(tmp_path: Path) -> None:
+    voters = parse_voters(["1@a:9093:AAECAwQFBgcICQoLDA0ODw", "2@b:9093:EBESExQVFhcYGRobHB0eHw"])
+    granted = [voter.key for voter in voters.voters.values()]
+    begun = [control.leader_change(2, voters, granted, 7), control.version_record(7), control.voters_record(voters, 7)]
+    log = tmp_path / "00000000000000000000.log"
+    log.write_bytes(control.control_batch(begun, 5))
+    taken = tmp_path / "00000000000000000001-0000000005.checkpoint"
+    taken.write_bytes(snapshot.encode_image(Cluster().image, begun[1:]))
+    for told in (dump(log), dump(taken)):
+        assert 'KRaftVersion {"version":0,"kRaftVersion":1}' in told
+        assert '"voterId":2,"voterDirectoryId":"EBESExQVFhcYGRobHB0eHw","endpoints":[{"name":"CONTROLLER"' in told
+    assert '"leaderId":2,"voters":[{"voterId":1},{"voterId":2}],"grantingVoters":[{"voterId":1}' in dump(log)
