@@ -6,9 +6,7 @@ epoch of its last record. The answer brings batches, or says where the two logs 
 nowhere else, and asked again. High watermark and start offset are taken over from the leader. Errors that metadata will
 resolve are waited out, a little longer each time.
 
-A request that waits at the leader holds its lane up, so a partition that is new, or back, goes to a lane that is free:
-after a failover nobody waits for somebody else's long poll. Lanes that were opened for that give their partitions back
-when both have nothing to do.
+Which lane (connection) serves which partition is up to `fetch_lanes`.
 """
 
 from __future__ import annotations
@@ -18,6 +16,7 @@ from typing import Final
 from tapelog.base.timers import Timers
 from tapelog.replication import divergence
 from tapelog.replication.fetch_lane import Lane
+from tapelog.replication.fetch_lanes import FETCH_VERSION, Lanes
 from tapelog.replication.followed import AWAY, CUTTING, FETCHING, SETTLING, Followed, Surroundings
 from tapelog.replication.ranges import RangeQuestion
 from tapelog.replication.throttle import WINDOW_MS, Throttle
@@ -27,11 +26,6 @@ from tapelog.wire.messages.fetch_response import EpochEndOffset, FetchResponse, 
 from tapelog.wire.record_batch import base_offset, last_offset
 from tapelog.wire.values import Region, Slice
 
-FETCH_VERSION: Final = 18
-LANES_MAX: Final = 4
-"""Beyond the lanes of num.replica.fetchers: for partitions that find those parked."""
-MERGE_MS: Final = 20
-"""So long may partitions of a lane that is given up wait for the lane that takes them."""
 BACKOFF_MS: Final = 20
 """After a first error; doubles up to replica.fetch.backoff.ms."""
 SESSION_FAILURES_MAX: Final = 3
@@ -53,7 +47,7 @@ class Fetcher:
         self.node = node
         self.timers = timers
         self.throttle = throttle
-        self.lanes: list[Lane] = []
+        self.lanes = Lanes(leader, node, timers.clock)
         self.count = 0
         """Partitions followed."""
         self.truncations = 0
@@ -100,7 +94,7 @@ class Fetcher:
             RangeQuestion(self, [one for one in asked if not one.stopped]).ask()
         if self.throttle.active and self.throttle.exceeded(self.timers.clock.monotonic_ms()):
             self._hold_back()
-        for lane in self.lanes:
+        for lane in self.lanes.all:
             if lane.may_send:
                 self._send(lane)
 
@@ -109,7 +103,7 @@ class Fetcher:
     def _send(self, lane: Lane) -> None:
         node = self.node
         limits = node.limits
-        wait_ms = self._wait_ms(lane)
+        wait_ms = self.lanes.wait_ms(lane)
         request = lane.request(limits, node.broker_epoch, wait_ms)
         lane.due_ms = self.timers.clock.monotonic_ms() + wait_ms
 
@@ -135,35 +129,7 @@ class Fetcher:
             lane.failures = 0
             lane.memory.answered(response)
             self._take(lane, response)
-            if lane.number >= self.node.limits.fetchers and lane.held == 0:
-                self._give_up(lane)
-
-    def _host(self, lane: Lane) -> Lane:
-        """The lane that takes over what an additional one serves."""
-        return self.lanes[lane.number % max(1, self.node.limits.fetchers)]
-
-    def _wait_ms(self, lane: Lane) -> int:
-        """How long the leader may keep the request; of an additional lane: until the other one comes back."""
-        limits = self.node.limits
-        if lane.number < limits.fetchers or not self._host(lane).in_flight:
-            return limits.wait_ms
-        left_ms = self._host(lane).due_ms - self.timers.clock.monotonic_ms()
-        return min(limits.wait_ms, max(0, left_ms - MERGE_MS // 2))
-
-    def _give_up(self, lane: Lane) -> None:
-        """An additional lane had nothing to do: its partitions go to the other one if that comes back soon."""
-        host = self._host(lane)
-        if host.in_flight and host.due_ms - self.timers.clock.monotonic_ms() > MERGE_MS:
-            return
-        lane.hand_over(host)
-        if lane.memory.id:
-
-            def done(_: Message | None) -> None:
-                lane.in_flight = False
-
-            limits = self.node.limits
-            request = lane.farewell(limits, self.node.broker_epoch)
-            self.node.send(self.leader, lane.name, request, FETCH_VERSION, limits.timeout_ms, done)
+            self.lanes.answered(lane)
 
     def _rest(self, lane: Lane) -> None:
         lane.resting = True
@@ -296,7 +262,7 @@ class Fetcher:
 
     def _hold_back(self) -> None:
         """Too much was fetched: those who are not in sync wait a while."""
-        for lane in self.lanes:
+        for lane in self.lanes.all:
             if not lane.busy:
                 for followed in [one for one in lane.members.values() if one.throttled and one.state == FETCHING]:
                     lane.enter(followed, AWAY)
@@ -304,7 +270,7 @@ class Fetcher:
 
     def _back(self, followed: Followed) -> None:
         """It can be fetched: by its lane, or by one that is free."""
-        lane = self._lane_for(followed)
+        lane = self.lanes.place_for(followed)
         if followed.lane is not lane:
             if followed.lane is not None:
                 followed.lane.remove(followed)
@@ -312,26 +278,9 @@ class Fetcher:
         lane.enter(followed, FETCHING if followed.settled else SETTLING)
         self.node.pump_soon(self)
 
-    def _lane_for(self, followed: Followed) -> Lane:
-        fetchers = max(1, self.node.limits.fetchers)
-        while len(self.lanes) < fetchers:
-            self.lanes.append(Lane(len(self.lanes)))
-        preferred = followed.lane
-        if preferred is None:
-            preferred = self.lanes[(sum(followed.key[0]) + followed.key[1]) % fetchers]
-        if not preferred.in_flight:
-            return preferred
-        for lane in self.lanes:
-            if not lane.in_flight:
-                return lane
-        if len(self.lanes) < fetchers + LANES_MAX:
-            self.lanes.append(Lane(len(self.lanes)))
-            return self.lanes[-1]
-        return preferred
-
     def invariants(self) -> None:
         """What must hold after every step."""
-        for lane in self.lanes:
+        for lane in self.lanes.all:
             states = [one.state for one in lane.members.values()]
             assert lane.fetching == states.count(FETCHING)
             assert lane.held == states.count(SETTLING) + states.count(CUTTING)
