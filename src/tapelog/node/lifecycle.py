@@ -76,6 +76,7 @@ class Lifecycle:
         self._answered_ms = 0
         self._leave_by_ms = 0
         self._left: Callable[[], None] = _nothing
+        self._leaving: list[int] = []
         self._complained = ""
 
     @property
@@ -104,9 +105,13 @@ class Lifecycle:
             self._become(RUNNING)
 
     def image_published(self) -> None:
-        """The metadata moved on: it may be what a fenced broker, or one that wants to go, was waiting for."""
+        """The metadata moved on: it may be what a fenced broker, or one that wants to go, was waiting for. If somebody
+        else wants to go: it may not before everybody has told the controller that it knows who leads instead."""
+        image, before = self.node.image, self._leaving
         scheduled = self._timer is not None and self._timer.action is not None
-        wanted = self.state == LEAVING or (self.state == FENCED and self.node.image.offset > self.epoch)
+        self._leaving = [b.epoch for b in image.brokers.values() if b.in_controlled_shutdown and not b.fenced]
+        wanted = self.state == LEAVING or (self.state == FENCED and image.offset > self.epoch)
+        wanted = wanted or any(epoch not in before for epoch in self._leaving)
         if scheduled and wanted:
             self._schedule(0)
 

@@ -42,7 +42,7 @@ class FakeNode:
             cluster_id="c", settings={}, is_broker="broker" in roles, is_controller="controller" in roles
         )
         self.directory = SimpleNamespace(directory_id=b"d" * 16, previous_broker_epoch=17, clean=True)
-        self.image = SimpleNamespace(offset=10)
+        self.image = SimpleNamespace(offset=10, brokers={})
         self.log_dir = "/data"
         self.cordoned = ""
         self.metadata = SimpleNamespace(broker_epoch=-1, layers=SimpleNamespace(text=lambda name: self.cordoned))
@@ -294,3 +294,14 @@ def test_cordoned_directories_are_told_with_every_heartbeat(world: World, settin
     world.pass_time(2000)
     request, _ = world.take(BrokerHeartbeatRequest)
     assert request.cordoned_log_dirs == told
+
+
+def test_news_of_a_leaving_broker_are_acknowledged_at_once_and_once(world: World) -> None:
+    world.join()
+    world.node.image.brokers = {3: SimpleNamespace(epoch=4, in_controlled_shutdown=True, fenced=False)}
+    world.life.image_published()
+    world.pass_time(0)
+    world.answer(BrokerHeartbeatRequest, BrokerHeartbeatResponse(is_caught_up=True, is_fenced=False))
+    world.life.image_published()
+    world.pass_time(0)
+    assert world.node.asked == []
