@@ -169,11 +169,7 @@ def _recover(
             disk.sync_dir(directory)
         recovery_point = segment.base_offset
         scan.from_start()
-    # what is scanned tells its epochs itself, and the file may still speak of what was cut off since it was written
-    loaded.epochs.truncate_from_end(recovery_point if recovery_point > segments.items[0].base_offset else 0)
-    for offset in snapshots:
-        if offset > recovery_point:
-            disk.remove(_snapshot(directory, offset))
+    _forget_beyond(disk, directory, loaded, snapshots, recovery_point)
     known = _restore_snapshot(disk, directory, snapshots, loaded.producers, recovery_point)
     for older in segments.items[:number]:
         Scan(older, loaded.producers, None).complete_indexes(interval)
@@ -208,6 +204,16 @@ def _recover(
                 for file in scanned.index_files():
                     file.sync()
         disk.sync_dir(directory)
+
+
+def _forget_beyond(disk: Disk, directory: str, loaded: Loaded, snapshots: list[int], recovery_point: int) -> None:
+    """Producers and leader epochs from the recovery point on are learnt from the batches: what files say of them may
+    be about records that were cut off since."""
+    known = recovery_point > loaded.segments.items[0].base_offset
+    loaded.epochs.truncate_from_end(recovery_point if known else 0)
+    for offset in snapshots:
+        if offset > recovery_point:
+            disk.remove(_snapshot(directory, offset))
 
 
 def _drop(disk: Disk, directory: str, segments: SegmentList, number: int) -> None:
