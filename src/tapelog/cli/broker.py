@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 app = typer.Typer(help="List brokers, empty one for maintenance, take one out for good.", no_args_is_help=True)
 
 POLL_S = 0.3
+CORDON = "cordoned.log.dirs"
 BrokerId = Annotated[int, typer.Argument(metavar="ID", help="The broker's id; `tape broker list` shows them.")]
 
 
@@ -88,14 +89,44 @@ def drain(
         known(state, broker)
         refuse_moving(state)
         changes = planned(state, leave=[broker], only_leave=True)
-        if not changes and not json:
-            emit(json, {}, lambda: [Text(f"broker {broker} holds nothing")])
-            return
+        cordoned = not plan_only and _cordon(wire, broker, True)
         show_and_apply(wire, state, changes, apply=not plan_only, rate=rate, parallel=parallel, yes=yes, json=json)
     if not json and not plan_only:
-        remark(
-            f"broker {broker} holds nothing now; new topics may still be placed on it: `tape broker remove {broker}`"
-        )
+        news = "gets nothing new" if cordoned else "may still get new topics"
+        also = f"`tape broker remove {broker}` takes it out, `tape broker restore {broker}` takes it back in"
+        remark(f"broker {broker} holds nothing and {news}; {also}")
+
+
+@app.command()
+def restore(
+    broker: BrokerId,
+    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+    properties: Properties = None,
+    timeout: Timeout = 10.0,
+    json: Json = False,
+) -> None:
+    """Let a drained broker take part again; `tape rebalance` then gives it its share.
+
+    Example: tape broker restore 3 && tape rebalance --apply --yes
+    """
+    from tapelog.cli import cluster_asks
+
+    with open_wire(bootstrap, properties, timeout) as wire:
+        known(cluster_asks.cluster_state(wire, sizes=False, quorum=False), broker)
+        lifted = _cordon(wire, broker, False)
+    words = f"broker {broker} takes part again; `tape rebalance --plan` shows what would move there"
+    emit(json, {"broker": broker, "restored": lifted}, lambda: [Text(words)])
+
+
+def _cordon(wire: Wire, number: int, closed: bool) -> bool:
+    """Keep new replicas away from a broker, or let them come (cordoned.log.dirs, KIP-1066). False if it cannot."""
+    from tapelog.cli.throttle import BROKER, DELETE, SET, change
+
+    try:
+        change(wire, [(BROKER, str(number), [(CORDON, SET, "*") if closed else (CORDON, DELETE, None)])])
+    except CliError:
+        return False
+    return True
 
 
 def known(state: ClusterState, number: int) -> Broker:

@@ -15,7 +15,7 @@ from tapelog.cli.options import DEFAULT_BOOTSTRAP, Bootstrap, Json, Properties, 
 from tapelog.cli.output import EXIT_FAILED, EXIT_USAGE, CliError, emit, error_console, remark, table
 from tapelog.cli.prompt import confirm
 from tapelog.cli.txn_options import open_wire
-from tapelog.cli.units import format_size, parse_size
+from tapelog.cli.units import format_size, parse_duration_ms, parse_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from tapelog.cli.rebalance_plan import Move
 
 PARALLEL = 20
+WAYS = ("replicas", "bytes", "load")
+WINDOW_S = (0.2, 3600.0)
 SHOWN_MAX = 30
 
 Throttle = Annotated[
@@ -39,9 +41,15 @@ def rebalance(
     plan_only: Annotated[bool, typer.Option("--plan", help="Show what would be done (which is the default).")] = False,
     apply: Annotated[bool, typer.Option("--apply", help="Do it, and show how far it is.")] = False,
     cancel: Annotated[bool, typer.Option("--cancel", help="Take back all moves under way.")] = False,
-    by_bytes: Annotated[
-        bool, typer.Option("--by-bytes", help="Even out bytes on disk instead of the number of replicas.")
-    ] = False,
+    by: Annotated[
+        str,
+        typer.Option(
+            "--by", metavar="replicas|bytes|load", help="Even out their number, bytes on disk, or leaders' load."
+        ),
+    ] = "replicas",
+    window: Annotated[
+        str, typer.Option("--window", metavar="DURATION", help="With --by load: how long to look at the load.")
+    ] = "5s",
     throttle: Throttle = None,
     parallel: Parallel = PARALLEL,
     yes: Yes = False,
@@ -58,7 +66,9 @@ def rebalance(
 
     if plan_only + apply + cancel > 1:
         raise CliError("--plan, --apply and --cancel exclude each other", "give one of them", EXIT_USAGE)
-    rate = parse_rate(throttle)
+    if by not in WAYS:
+        raise CliError(f"--by {by} is not known", f"one of {', '.join(WAYS)}", EXIT_USAGE)
+    rate, window_s = parse_rate(throttle), parse_window(window)
     with open_wire(bootstrap, properties, timeout) as wire:
         if cancel:
             taken_back = moves.cancel(wire)
@@ -67,8 +77,35 @@ def rebalance(
             return
         state = cluster_asks.cluster_state(wire, quorum=False)
         refuse_moving(state)
-        changes = planned(state, by_bytes=by_bytes)
+        changes = leaders_by_load(wire, state, window_s) if by == "load" else planned(state, by_bytes=by == "bytes")
         show_and_apply(wire, state, changes, apply=apply, rate=rate, parallel=parallel, yes=yes, json=json)
+        if apply and by != "load" and state.not_preferred:
+            moves.prefer_leaders(wire, [(one.topic, one.index) for one in state.not_preferred])
+
+
+def parse_window(text: str) -> float:
+    """Seconds to look at rates."""
+    try:
+        seconds = parse_duration_ms(text) / 1000
+    except ValueError as error:
+        raise CliError(str(error), "--window 5s", EXIT_USAGE) from None
+    if not WINDOW_S[0] <= seconds <= WINDOW_S[1]:
+        raise CliError(f"a window of {text} is not sensible", "from 200ms to 1h: --window 5s", EXIT_USAGE)
+    return seconds
+
+
+def leaders_by_load(wire: Wire, state: ClusterState, window_s: float) -> list[Move]:
+    """Leaders to move, by what is written during the window."""
+    from tapelog.cli.load_plan import Loaded, plan_leaders
+    from tapelog.cli.rates import measure
+
+    measured = {(one.topic, one.index): one.load for one in measure(wire, state, window_s)}
+    loaded = [
+        Loaded(one.topic, one.index, one.leader, one.replicas, one.isr, measured.get((one.topic, one.index), 0.0))
+        for one in state.partitions
+        if not one.offline
+    ]
+    return plan_leaders([one.id for one in state.brokers if not one.fenced], loaded)
 
 
 def parse_rate(text: str | None) -> int | None:
@@ -149,7 +186,7 @@ def show_and_apply(
             remark("nothing has been changed: --apply does it")
         return
     if changes:
-        confirm(f"move {len(changes)} partitions ({format_size(document['bytes'])} to copy)?", yes)
+        confirm(f"move {_count(len(changes))} ({format_size(document['bytes'])} to copy)?", yes)
         try:
             with throttled(wire, changes, rate), progress(quiet=json) as tell:
                 carry_out(wire, changes, parallel=parallel, tell=tell)
@@ -159,7 +196,7 @@ def show_and_apply(
     if json:
         emit(json, document, list)
     elif changes:
-        error_console().print(Text(f"done: {len(changes)} partitions are where they should be", style="green"))
+        error_console().print(Text(f"done: {_count(len(changes))} as planned", style="green"))
 
 
 def _plan_view(changes: Sequence[Move], document: dict[str, Any]) -> Iterator[RenderableType]:
@@ -187,7 +224,11 @@ def _plan_view(changes: Sequence[Move], document: dict[str, Any]) -> Iterator[Re
             for one in document["brokers"]
         ],
     )
-    yield Text(f"{len(changes)} partitions change, {format_size(document['bytes'])} to copy", style="bold")
+    yield Text(f"{_count(len(changes))} to change, {format_size(document['bytes'])} to copy", style="bold")
+
+
+def _count(number: int) -> str:
+    return f"{number:,} partition{'' if number == 1 else 's'}"
 
 
 def _highlighted(move: Move) -> Text:

@@ -1,4 +1,4 @@
-"""`tape topic`: create, list, describe, alter, delete."""
+"""`tape topic`: create, list, describe, alter, delete; skew is in a file of its own."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ from tapelog.cli.options import (
 )
 from tapelog.cli.output import EXIT_OK, EXIT_USAGE, CliError, console, emit, remark, table
 from tapelog.cli.prompt import confirm
+from tapelog.cli.skew import skew
 
-app = typer.Typer(help="Create, list, describe, alter and delete topics.", no_args_is_help=True)
+app = typer.Typer(help="Create, list, describe, alter and delete topics; see which are hot.", no_args_is_help=True)
+app.command()(skew)
 
 
 @app.command()

@@ -10,11 +10,22 @@ import pytest
 from tapelog.cli.app import run
 
 COMMANDS = [
-    *(["up"], ["node"], ["format"], ["router"], ["demo"], ["produce"], ["consume"], ["dump"], ["capacity"], ["version"]),
+    *(
+        ["up"],
+        ["node"],
+        ["format"],
+        ["router"],
+        ["demo"],
+        ["produce"],
+        ["consume"],
+        ["dump"],
+        ["capacity"],
+        ["version"],
+    ),
     ["cluster", "describe"],
     ["rebalance"],
-    *(["broker", name] for name in ("list", "drain", "remove")),
-    *(["topic", name] for name in ("create", "list", "describe", "alter", "delete")),
+    *(["broker", name] for name in ("list", "drain", "restore", "remove")),
+    *(["topic", name] for name in ("create", "list", "describe", "alter", "delete", "skew")),
     *(
         ["group", name]
         for name in ("list", "describe", "members", "lag", "check", "reset", "export", "delete", "delete-offsets")
