@@ -31,7 +31,10 @@ ROOMS: dict[str, tuple[list[str], list[list[str]]]] = {
     "raft": (["raft/*.py"], [["tests/unit/raft"], ["tests/simulation/test_raft.py"]]),
     "replication": (
         ["replication/*.py"],
-        [["tests/unit/replication", "tests/unit/node", "tests/unit/server"], ["tests/properties/test_replication.py"]],
+        [
+            ["tests/unit/replication", "tests/unit/node", "tests/unit/server"],
+            ["tests/properties/test_replication.py", "tests/properties/test_followers.py"],
+        ],
     ),
     "recovery": (
         [
