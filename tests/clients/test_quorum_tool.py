@@ -1,0 +1,44 @@
+"""Apache Kafka's kafka-metadata-quorum on a cluster of ours: it sees a healthy quorum, takes a voter out and back in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tapelog.base.node_config import NodeConfig
+from tapelog.testing import Cluster
+from tests.clients.programs import java, prepare, run
+
+pytestmark = [pytest.mark.needs("java"), pytest.mark.slow]
+
+TOOL = "org.apache.kafka.tools.MetadataQuorumCommand"
+
+
+def test_kafkas_tool_describes_removes_and_adds_controllers(cluster: Cluster, tmp_path: Path) -> None:
+    prepare("java")
+
+    def tool(*arguments: str) -> str:
+        return run(java(TOOL, "--bootstrap-server", cluster.node(1).bootstrap, *arguments))
+
+    def voters() -> dict[str, str]:
+        lines = [line.split() for line in tool("describe", "--replication").splitlines()[1:]]
+        return {line[0]: line[-1] for line in lines if line}
+
+    assert sorted(voters().values()) == ["Follower", "Follower", "Leader"]
+    last = max((id for id, status in voters().items() if status == "Follower"), key=int)
+    home = cluster.data_dir / f"node-{last}"
+    config = NodeConfig.from_toml((home / "node.toml").read_text())
+    voter = next(voter for voter in config.voters if voter.startswith(f"{last}@"))
+    directory = voter.rpartition(":")[2]
+    out = tool("remove-controller", "--controller-id", last, f"--controller-directory-id={directory}")
+    assert f"controller {last}" in out
+    assert voters()[last] == "Observer"
+    asked = tmp_path / "controller.properties"
+    asked.write_text(
+        f"process.roles=controller\nnode.id={last}\nlog.dirs={home / config.log_dirs[0]}\n"
+        f"controller.listener.names=CONTROLLER\nlisteners={config.controller_listener}\n"
+        f"controller.quorum.bootstrap.servers={str(config.controller_listener).partition('://')[2]}\n"
+    )
+    assert "Added controller" in tool("--command-config", str(asked), "add-controller")
+    assert voters()[last] == "Follower"
