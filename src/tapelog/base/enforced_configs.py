@@ -46,10 +46,12 @@ ENFORCED: Final[frozenset[str]] = frozenset(
         # cluster and topics
         "advertised.listeners",
         "auto.create.topics.enable",
+        "broker.heartbeat.interval.ms",
         "auto.leader.rebalance.enable",
         "broker.id",
         "broker.rack",
         "broker.session.timeout.ms",
+        "controlled.shutdown.enable",
         "controller.listener.names",
         "controller.quorum.auto.join.enable",
         "controller.quorum.bootstrap.servers",
@@ -65,6 +67,7 @@ ENFORCED: Final[frozenset[str]] = frozenset(
         "default.replication.factor",
         "delete.topic.enable",
         "leader.imbalance.check.interval.seconds",
+        "inter.broker.listener.name",
         "listener.security.protocol.map",
         "listeners",
         "log.dir",
@@ -75,6 +78,7 @@ ENFORCED: Final[frozenset[str]] = frozenset(
         "node.id",
         "num.partitions",
         "process.roles",
+        "request.timeout.ms",
         "unclean.leader.election.enable",
         "unclean.leader.election.interval.ms",
         # connections and requests
