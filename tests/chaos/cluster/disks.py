@@ -1,4 +1,4 @@
-"""A file system per node, small enough to be filled: ext4 in a file where that can be mounted, else a directory."""
+"""A file system per node, small enough to be filled, where one can be mounted; else a directory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
-DISK_BYTES: Final = 1 << 30
+DISK_BYTES: Final = 512 << 20
 
 
 class Disk:
@@ -41,21 +41,11 @@ class Disk:
 
 
 def disk(scratch: Path, number: int) -> Disk:
-    """The disk of a node, below `scratch`."""
-    path, image = scratch / f"disk-{number}", scratch / f"disk-{number}.img"
+    """The disk of a node, below `scratch`. In memory: a file system in a file takes ten times as long to sync."""
+    path = scratch / f"disk-{number}"
     path.mkdir(parents=True, exist_ok=True)
-    if os.geteuid() != 0 or shutil.which("mkfs.ext4") is None:
+    if os.geteuid() != 0 or shutil.which("mount") is None:
         return Disk(path, mounted=False)
-    try:
-        with open(image, "wb") as file:
-            file.truncate(DISK_BYTES)
-        _run("mkfs.ext4", "-q", "-m", "0", "-E", "lazy_itable_init=1,lazy_journal_init=1", str(image))
-        _run("mount", "-o", "loop", str(image), str(path))
-    except (OSError, subprocess.CalledProcessError):
-        image.unlink(missing_ok=True)
-        return Disk(path, mounted=False)
-    return Disk(path, mounted=True)
-
-
-def _run(*words: str) -> None:
-    subprocess.run(words, check=True, capture_output=True)
+    words = ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tapelog-chaos", str(path)]
+    mounted = subprocess.run(words, check=False, capture_output=True).returncode == 0
+    return Disk(path, mounted=mounted)

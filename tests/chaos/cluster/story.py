@@ -23,6 +23,7 @@ from tests.chaos.cluster import verdict
 from tests.chaos.cluster.clocks import NodeClock, built
 from tests.chaos.cluster.disks import Disk, disk
 from tests.chaos.cluster.faults import Fault, Faults
+from tests.chaos.cluster.foreign import ForeignReader, ForeignWriter, programs
 from tests.chaos.cluster.nodes import Node, kafka_nodes, tape_nodes
 from tests.chaos.cluster.wires import wires
 from tests.chaos.cluster.work import (
@@ -85,16 +86,19 @@ class Story:
         kafka: bool = False,
         settings: Mapping[str, str] | None = None,
         longest_s: float = 40.0,
+        foreign: bool = False,
         tell: Callable[[str], None] = print,
     ) -> None:
         self.chance = random.Random(seed)
         self.seed, self.scratch, self.tell = seed, scratch, tell
         self.began = time.monotonic()
         self.kafka = kafka
+        self._languages = programs() if foreign else {}
         self.wires = wires(NODES)
         self.disks: list[Disk] = []
         self.nodes: list[Node] = []
         self.applications: list[subprocess.Popen[bytes]] = []
+        self.foreign: list[ForeignReader | ForeignWriter] = []
         self.report = Report()
         self._calm: list[tuple[int, int]] = [(0, 0)] * len(RATES)
         shim = None if kafka else built(scratch)
@@ -135,6 +139,12 @@ class Story:
         for thread in (self.feed, *self.writers, *self.bankers, *self.onlookers):
             thread.start()
         self.applications = [self._application(number, protocol) for number, protocol in enumerate(("classic",) * 2)]
+        for language, command in self._languages.items():
+            self.foreign += [
+                ForeignWriter(f"{language}-writer", command, self.bootstrap, ORDERS, PARTITIONS, rate=50),
+                ForeignReader(f"{language} reader", command, self.bootstrap, ORDERS, PARTITIONS, committed=False),
+                ForeignReader(f"{language} reader", command, self.bootstrap, LEDGER, PARTITIONS, committed=True),
+            ]
         self.progress()
 
     def _application(self, number: int, protocol: str) -> subprocess.Popen[bytes]:
@@ -244,7 +254,8 @@ class Story:
         self.faults.mend_all()
         self.progress()
         until(self.in_sync, f"in sync in the end ({self._last_words()})", seconds=BACK_S)
-        for writer in self.writers:
+        foreign_writers = [one for one in self.foreign if isinstance(one, ForeignWriter)]
+        for writer in (*self.writers, *foreign_writers):
             writer.finish()
         books = [banker.finish() for banker in self.bankers]
         inputs = self.feed.finish()
@@ -263,16 +274,22 @@ class Story:
         logs = {topic: read(self.bootstrap, topic, count) for topic, count in counts.items()}
         wrong = self.report.wrong
         written = {writer.name: (len(writer.sent), writer.acknowledged) for writer in self.writers}
+        written |= {one.name: (one.count, one.acknowledged) for one in foreign_writers}
         wrong += verdict.wrong_writes(written, logs[ORDERS])
         wrong += verdict.wrong_transactions(books, logs[LEDGER], logs[BALANCE])
         live: dict[str, list[Seen]] = {}
-        for onlooker in self.onlookers:
+        for onlooker in (*self.onlookers, *(one for one in self.foreign if isinstance(one, ForeignReader))):
             end = len(logs[onlooker.topic])
             with contextlib.suppress(AssertionError):  # what it did not see is told below
                 until(lambda: len(onlooker.seen) >= end, "all seen", seconds=30)  # noqa: B023
-            wrong += [f"{onlooker.name}: {error}" for error in onlooker.errors]
-            live[onlooker.topic] = onlooker.finish()
-            wrong += verdict.wrong_views(onlooker.name, live[onlooker.topic], logs[onlooker.topic])
+            seen = onlooker.finish()
+            unseen = verdict.wrong_views(f"{onlooker.name} of {onlooker.topic}", seen, logs[onlooker.topic])
+            if isinstance(onlooker, Onlooker):
+                live[onlooker.topic] = seen
+                unseen += [f"{onlooker.name}: {error}" for error in onlooker.errors]
+                if unseen:
+                    self._say(f"{onlooker.name} was told {onlooker.troubles}")
+            wrong += unseen
         judged = judge(inputs, logs[OUTPUT], logs[AUDIT], live[OUTPUT], atomic=True)
         if not judged.exact:
             wrong.append(f"read-process-write: {judged}")
@@ -326,6 +343,9 @@ class Story:
             figures["calm_sent"] = len(calm)
             figures["calm_failed"] = sum(1 for one in calm if one.error)
             figures["calm_worst_s"] = round(max(one.done_at - one.at for one in calm), 2)
+        for one in self.foreign:
+            if isinstance(one, ForeignWriter):
+                figures[f"{one.name}_sent"], figures[f"{one.name}_failed"] = one.count, len(one.failed)
         figures["transactions"] = sum(len(banker.book.ended) for banker in self.bankers)
         for outcome in ("committed", "aborted", "unknown"):
             figures[outcome] = sum(1 for b in self.bankers for one in b.book.ended if one.outcome == outcome)
@@ -334,11 +354,13 @@ class Story:
 
     def close(self) -> None:
         """However it ended."""
+        for one in self.foreign:
+            one.kill()
         for process in self.applications:
             process.kill()
             process.wait()
         for node in self.nodes:
             node.kill()
-        for one in self.disks:
-            one.close()
+        for place in self.disks:
+            place.close()
         self.wires.close()

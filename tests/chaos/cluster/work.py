@@ -184,7 +184,7 @@ class Onlooker(threading.Thread):
     """Follows a topic from its beginning through everything, and notes what it is given, in the order of coming."""
 
     def __init__(self, bootstrap: str, topic: str, partitions: int, *, committed: bool) -> None:
-        super().__init__(daemon=True, name=f"reader of {topic}")
+        super().__init__(daemon=True, name="librdkafka reader")
         level = "read_committed" if committed else "read_uncommitted"
         settings = {"group.id": "unused", "isolation.level": level, "fetch.wait.max.ms": 100, **QUICK}
         strict = {"auto.offset.reset": "error", "check.crcs": True}
@@ -193,6 +193,9 @@ class Onlooker(threading.Thread):
         self.consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in range(partitions)])
         self.seen: list[Seen] = []
         self.errors: list[str] = []
+        """What no reader may be told."""
+        self.troubles: dict[str, int] = {}
+        """What it was told, and how often."""
         self._stopping = threading.Event()
 
     def run(self) -> None:
@@ -201,8 +204,10 @@ class Onlooker(threading.Thread):
                 error = message.error()
                 if error is None:
                     self.seen.append((message.partition() or 0, message.offset() or 0, message.value() or b""))
-                elif error.code() == KafkaError._AUTO_OFFSET_RESET:
-                    self.errors.append(str(error))
+                else:
+                    self.troubles[str(error)] = self.troubles.get(str(error), 0) + 1
+                    if error.code() == KafkaError._AUTO_OFFSET_RESET:
+                        self.errors.append(str(error))
         self.consumer.close()
 
     def finish(self) -> list[Seen]:
