@@ -1,0 +1,125 @@
+"""The cluster commands on a real cluster: what is wrong is shown, brokers are emptied and taken out, load is seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from confluent_kafka import Producer
+
+from tapelog.cli.output import reset_consoles
+from tapelog.testing import Cluster
+from tests.clients.cluster_clients import QUIET, whole
+from tests.support.names import Fresh
+from tests.support.tape import Tape
+from tests.support.waiting import until
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
+
+
+@pytest.fixture
+def on_cluster(cluster: Cluster, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Tape]:
+    """Runs `tape` commands against the three nodes."""
+    monkeypatch.setenv("TAPELOG_BOOTSTRAP", cluster.bootstrap)
+    yield Tape(capsys, monkeypatch)
+    reset_consoles()
+
+
+def test_describe_shows_who_is_missing_and_the_exit_code_says_so(
+    cluster: Cluster, replicated: str, on_cluster: Tape
+) -> None:
+    healthy = on_cluster.json("cluster", "describe", "--check")
+    assert [one["state"] for one in healthy["brokers"]] == ["up"] * 3
+    assert len(healthy["quorum"]["voters"]) == 3 and healthy["offline"] == healthy["under_replicated"] == []
+    cluster.node(2).kill()
+    until(
+        lambda: any(one["state"] == "fenced" for one in on_cluster.json("cluster", "describe")["brokers"]),
+        "node 2 fenced",
+    )
+    missing = on_cluster.json("cluster", "describe", "--check", code=5)["under_replicated"]
+    assert {tuple(one["missing"]) for one in missing} == {(2,)}
+    assert "under-replicated" in on_cluster("cluster", "describe")
+    cluster.node(2).start()
+    whole(cluster, replicated)
+
+
+def test_what_cannot_be_is_refused_in_words(replicated: str, on_cluster: Tape) -> None:
+    assert "replicas, and without broker 3 only 2 brokers are left" in _refusal(
+        on_cluster, "broker", "drain", "3", "-y"
+    )
+    assert "still holds" in _refusal(on_cluster, "broker", "remove", "3", "-y")
+    on_cluster("broker", "drain", "9", "-y", code=4)
+    assert "there are 1, 2, 3" in on_cluster.err
+
+
+def test_a_broker_is_drained_gets_nothing_new_is_restored_and_taken_out(
+    fresh: Fresh, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def on_node_4(topic: str) -> int:
+        return sum(4 in part["replicas"] for part in tape.json("topic", "describe", topic)["partitions"])
+
+    with Cluster(nodes=4, settings={"offsets.topic.num.partitions": 1}) as four:
+        monkeypatch.setenv("TAPELOG_BOOTSTRAP", four.node(1).bootstrap)
+        tape = Tape(capsys, monkeypatch)
+        first, second, third = fresh(), fresh(), fresh()
+        tape("topic", "create", first, "-p", "8", "-r", "3")
+        tape("produce", first, stdin="\n".join(map(str, range(800))))
+        assert on_node_4(first) > 0
+        tape("broker", "drain", "4", "--yes")
+        assert "gets nothing new" in tape.err
+        assert on_node_4(first) == 0
+        tape("topic", "create", second, "-p", "8", "-r", "3")
+        assert on_node_4(second) == 0
+        tape("broker", "restore", "4")
+        until(lambda: _takes_part(tape, on_node_4, third), "node 4 gets replicas again")
+        tape("broker", "drain", "4", "--yes")
+        four.node(4).stop()
+        assert tape.json("broker", "remove", "4", "--yes") == {"removed": 4, "left_quorum": False}
+        assert [one["id"] for one in tape.json("broker", "list")] == [1, 2, 3]
+        assert len(tape("consume", first, "--values").split()) == 800
+    reset_consoles()
+
+
+def _takes_part(tape: Tape, on_node_4: Callable[[str], int], topic: str) -> bool:
+    """Whether a new topic gets replicas there; the broker's word reaches the controller with a heartbeat."""
+    tape("topic", "create", topic, "-p", "8", "-r", "3")
+    if on_node_4(topic):
+        return True
+    tape("topic", "delete", topic, "--yes")
+    return False
+
+
+def _refusal(tape: Tape, *words: str) -> str:
+    tape(*words, code=1)
+    return tape.err
+
+
+def test_leaders_follow_the_load(cluster: Cluster, replicated: str, on_cluster: Tape) -> None:
+    leaders = {
+        part["partition"]: part["leader"] for part in on_cluster.json("topic", "describe", replicated)["partitions"]
+    }
+    producer = Producer({"bootstrap.servers": cluster.bootstrap, **QUIET})
+    for number in range(3000):
+        key = b"heavy" if number % 2 else str(number).encode()
+        producer.produce(replicated, b"x" * 100, key, partition=0 if number % 2 else 1)
+    producer.flush(20)
+    shown = on_cluster.json("topic", "skew", replicated, "--window", "200ms", "--sample", "3000")
+    assert shown["keys"][0]["key"] == "heavy" and shown["keys"][0]["share"] == pytest.approx(0.5, abs=0.01)
+    assert "heavy#0" in shown["advice"][0]
+    plan = on_cluster.json("rebalance", "--by", "load", "--window", "200ms")
+    assert plan["applied"] is False and all(sorted(m["before"]) == sorted(m["after"]) for m in plan["moves"])
+    after = on_cluster.json("topic", "describe", replicated)["partitions"]
+    assert {part["partition"]: part["leader"] for part in after} == leaders, "a plan changes nothing"
+
+
+def test_replicas_move_with_throttle_and_progress(cluster: Cluster, on_cluster: Tape, fresh: Fresh) -> None:
+    name = fresh()
+    on_cluster("topic", "create", name, "-p", "6", "-r", "1")
+    on_cluster("produce", name, stdin="\n".join(map(str, range(500))))
+    moved = on_cluster.json("rebalance", "--apply", "--yes", "--throttle", "100MiB")
+    held = [one["replicas_after"] for one in moved["brokers"]]
+    assert max(held) - min(held) <= 1
+    assert on_cluster.json("rebalance")["moves"] == []
+    described = on_cluster.json("topic", "describe", name)
+    assert sum(part["records"] for part in described["partitions"]) == 500
+    assert not any("throttled" in config for config in described["configs"]), "the throttle is gone"
