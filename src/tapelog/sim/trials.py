@@ -36,11 +36,11 @@ class Trials:
         self.cluster.rare.count("trial of a stuck follower")
 
     def _follower(self) -> Machine | None:
-        """A node that leads nothing which is written here."""
+        """A node that leads nothing which is written here, and is nobody's preferred leader."""
         core = self.cluster.machines[0].core
         if len(self.cluster.machines) < 3 or core is None or TOPIC not in core.image.topics:
             return None
-        leaders = [part.leader for part in core.image.topics[TOPIC].partitions]
+        leaders = [id for part in core.image.topics[TOPIC].partitions for id in (part.leader, part.replicas[0])]
         free = [machine for machine in self.cluster.machines if machine.node_id not in leaders and machine.up]
         return free[0] if free else None
 
