@@ -71,14 +71,20 @@ def format_nodes(
     listen: Annotated[str, typer.Option("--listen", metavar="HOST:PORT", help=HELP["listen"])] = DEFAULT_LISTEN,
     data: Annotated[str, typer.Option("--data", metavar="DIR", help=HELP["data"])] = DEFAULT_DATA,
     nodes: Annotated[int, typer.Option("--nodes", metavar="N", help="How many nodes.")] = 1,
+    on: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--on", metavar="HOST:PORT", help="A node on that machine; its controller is one port further. Repeatable."
+        ),
+    ] = None,
     settings: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help=HELP["set"])] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the nodes and errors as JSON.")] = False,
 ) -> None:
     """Make the directories of a cluster as `tape up` would, without starting it; `tape node` then starts each node.
 
-    Example: tape format --nodes 3 --data ./tapelog-data
+    Example: tape format --data ./new --on a.example:9092 --on b.example:9092 --on c.example:9092
     """
-    raise typer.Exit(run_format(listen, data, nodes, settings or [], as_json=json))
+    raise typer.Exit(run_format(listen, data, nodes, settings or [], on or [], as_json=json))
 
 
 app.command(rich_help_panel="Brokers")(router)

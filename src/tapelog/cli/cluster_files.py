@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tapelog.base.node_config import ROLE_BROKER, ROLE_CONTROLLER, Listener, NodeConfig
@@ -127,6 +128,33 @@ def planned(data: str, host: str, port: int, nodes: int, settings: dict[str, str
                 new_ids.get(number),
             )
         )
+    return plan
+
+
+def planned_on(data: str, addresses: Sequence[tuple[str, int]], settings: dict[str, str]) -> list[PlannedNode]:
+    """A new cluster on several machines: one node for each address, its controller one port further."""
+    if present(data):
+        raise PlanError(f"{data} holds nodes already", "nodes of several machines are made once, in an empty place")
+    count = VOTERS_MAX if len(addresses) >= VOTERS_MAX else 1
+    directory_ids = [os.urandom(16) for _ in addresses]
+    voters = [
+        f"{i + 1}@{host}:{port + 1}:{uuid_text(directory_ids[i])}" for i, (host, port) in enumerate(addresses[:count])
+    ]
+    cluster_id = node_files.new_cluster_id()
+    plan = []
+    for i, (host, port) in enumerate(addresses):
+        directory = directory_of(data, i + 1)
+        config = NodeConfig(
+            node_id=i + 1,
+            cluster_id=cluster_id,
+            roles=(ROLE_BROKER, ROLE_CONTROLLER) if i < count else (ROLE_BROKER,),
+            listeners=[Listener("PLAINTEXT", host, port)],
+            controller_listener=Listener("CONTROLLER", host, port + 1) if i < count else None,
+            log_dirs=[os.path.join(directory, node_files.LOG_DIR)],
+            voters=voters,
+            settings={**node_files.DEFAULTS, **replication_settings(len(addresses)), **settings},
+        )
+        plan.append(PlannedNode(directory, config, directory_ids[i]))
     return plan
 
 

@@ -58,7 +58,7 @@ def run_quick(words: Sequence[str]) -> int:
             if len(positional) != 1:
                 raise UpError("which node?", "tape node DIR/node-1", EXIT_USAGE)
             return run_node(positional[0], as_json=as_json)
-        valued = ("--listen", "--data", "--nodes", "--set")
+        valued = ("--listen", "--data", "--nodes", "--set", *(["--on"] if words[0] == "format" else []))
         found, positional = parse(words[1:], valued=valued, flags=("--bare", "--json"))
         if positional:
             raise UpError(f"what is {positional[0]!r}?", f"tape {words[0]} --help", EXIT_USAGE)
@@ -70,7 +70,7 @@ def run_quick(words: Sequence[str]) -> int:
         if words[0] == "format":
             from tapelog.cli.up_cluster import run_format
 
-            return run_format(listen, data, nodes or 1, settings, as_json=as_json)
+            return run_format(listen, data, nodes or 1, settings, found.get("--on", []), as_json=as_json)
         return run_up(listen, data, nodes, settings, "--bare" in found, as_json=as_json)
     except UpError as error:
         return told(error, as_json)

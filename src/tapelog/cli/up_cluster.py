@@ -43,7 +43,11 @@ def prepared(data: str, host: str, port: int, nodes: int, settings: dict[str, st
         raise UpError(str(error), error.hint, EXIT_USAGE) from None
     except ValueError as error:
         raise UpError(str(error), "--set takes Kafka's broker configs; `tape up --help`", EXIT_USAGE) from None
-    for node in plan:
+    return _written(data, plan, here=True)
+
+
+def _written(data: str, plan: list[PlannedNode], *, here: bool) -> list[PlannedNode]:
+    for node in plan if here else []:
         refuse_live(node.directory)
         controller = node.config.controller_listener
         for listener in [*node.config.listeners, *([controller] if controller is not None else [])]:
@@ -71,11 +75,27 @@ def run(plan: Sequence[PlannedNode], as_json: bool) -> int:
     return Supervisor([(node.config.node_id, node.directory) for node in plan], ready).run()
 
 
-def run_format(listen: str, data: str, nodes: int, settings: Sequence[str], *, as_json: bool = False) -> int:
+def prepared_on(data: str, addresses: Sequence[str], settings: dict[str, str]) -> list[PlannedNode]:
+    """Directories for nodes on several machines, to be copied there. UpError if it cannot be."""
+    try:
+        plan = cluster_files.planned_on(data, [parse_address(text) for text in addresses], settings)
+    except PlanError as error:
+        raise UpError(str(error), error.hint, EXIT_USAGE) from None
+    except ValueError as error:
+        raise UpError(str(error), "--on takes HOST:PORT as clients and other nodes reach it", EXIT_USAGE) from None
+    return _written(data, plan, here=False)
+
+
+def run_format(
+    listen: str, data: str, nodes: int, settings: Sequence[str], on: Sequence[str] = (), *, as_json: bool = False
+) -> int:
     """`tape format`: make the directories of a cluster without starting it; prints where they are."""
     try:
-        host, port = parse_address(listen)
-        plan = prepared(data, host, port, nodes, parse_settings(settings))
+        chosen = parse_settings(settings)
+        if on:
+            plan = prepared_on(data, on, chosen)
+        else:
+            plan = prepared(data, *parse_address(listen), nodes, chosen)
     except UpError as error:
         return told(error, as_json)
     if as_json:
@@ -92,5 +112,6 @@ def run_format(listen: str, data: str, nodes: int, settings: Sequence[str], *, a
         sys.stdout.write(json.dumps(listed) + "\n")
     else:
         for node in plan:
-            sys.stdout.write(f"{node.directory}: `tape node {node.directory}` starts it\n")
+            where = f" (on {node.config.listeners[0].host})" if on else ""
+            sys.stdout.write(f"{node.directory}: `tape node {node.directory}` starts it{where}\n")
     return 0

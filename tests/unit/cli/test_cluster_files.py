@@ -161,3 +161,19 @@ def test_format_makes_directories_and_starts_nothing(tmp_path: Path, capsys: pyt
     assert [entry["directory"] for entry in listed] == [str(tmp_path / f"node-{i}") for i in (1, 2, 3)]
     assert present(str(tmp_path)) == [1, 2, 3]
     assert not list(tmp_path.glob("*/pid"))
+
+
+def test_nodes_on_several_machines_know_each_other_by_address(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hosts = ["--on", "a.example:9092", "--on", "b.example:9092", "--on", "c.example:9092"]
+    assert main(["format", "--data", str(tmp_path), *hosts]) == 0
+    configs = [node_files.load(directory_of(str(tmp_path), i)) for i in (1, 2, 3)]
+    assert [str(config.listeners[0]) for config in configs] == [f"PLAINTEXT://{one}.example:9092" for one in "abc"]
+    assert [voter.rpartition(":")[0] for voter in configs[2].voters] == [
+        f"{i}@{one}.example:9093" for i, one in enumerate("abc", 1)
+    ]
+    assert [voter.rpartition(":")[2] for voter in configs[0].voters] == [directory_id(tmp_path, i) for i in (1, 2, 3)]
+    assert "(on b.example)" in capsys.readouterr().out
+    assert main(["format", "--data", str(tmp_path), *hosts]) == 2
+    assert "holds nodes already" in capsys.readouterr().err
