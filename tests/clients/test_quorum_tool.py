@@ -1,4 +1,4 @@
-"""Apache Kafka's kafka-metadata-quorum on a cluster of ours: it sees a healthy quorum, takes a voter out and back in."""
+"""Apache Kafka's kafka-metadata-quorum on a cluster of ours: it sees a healthy quorum, moves a voter out and in."""
 
 from __future__ import annotations
 

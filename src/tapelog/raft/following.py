@@ -64,6 +64,12 @@ class Following:
             self._waits_for_disk = False
             self._fetch()
 
+    def write_failed(self) -> None:
+        """What came could not be written: ask for it again, but not all the time."""
+        if isinstance(self.quorum.role, Follower) and self._waits_for_disk:
+            self._waits_for_disk = False
+            self.quorum.later(ASK_AROUND_MS, self._fetch)
+
     # -- fetching
 
     def _fetch(self) -> None:

@@ -213,7 +213,7 @@ class Raft:
             if quorum.log.end_offset <= leader.start_offset or not quorum.voters.only(quorum.me):
                 self.leading.resign()
         else:
-            self.following.durable()
+            self.following.write_failed()
 
     # -- requests
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tapelog.raft import requests
 from tapelog.raft.values import OffsetEpoch
 from tapelog.wire.errors import ErrorCode
@@ -190,4 +192,25 @@ def test_the_only_voter_leads_on_when_its_disk_has_room_again() -> None:
     world.nodes[0].boot()
     world.run(5000)
     world.disk_full_percent = 0
+    settled(world)
+
+
+def test_a_follower_whose_disk_is_full_asks_again_at_leisure() -> None:
+    world = started()
+    leader, full = world.leader(), followers(world)[0]
+    assert leader is not None
+    asked: list[int] = []
+    send = full.raft.quorum._send if full.raft is not None else None
+    assert send is not None
+
+    def counted(*message: Any) -> None:
+        asked.append(world.clock.monotonic_ms())
+        send(*message)
+
+    raft_of(full).quorum._send = counted
+    full.full = True
+    end = world.propose(leader)
+    world.run(1000)
+    assert full.log.end_offset < end and 3 < len(asked) < 30
+    full.full = False
     settled(world)
