@@ -85,3 +85,16 @@ def test_a_log_out_of_range_begins_anew_or_is_cut() -> None:
     assert (ahead.offset, ahead.start_anew) == (200, False)
     for within in (100, 150, 200):
         assert meeting_point(within, 100, 200) is None
+
+
+def test_a_log_without_known_epochs_is_cut_to_the_leaders_end_at_most() -> None:
+    log = log_ending_at(10, 3)
+    log.leader_epoch_cache.clear()
+    assert truncation_point(log, 2, 6) == 6
+    assert truncation_point(log, 2, 60) == 10
+
+
+def test_epoch_zero_is_an_epoch_like_any_other() -> None:
+    log = log_of([0, 0, 0, 1, 1])
+    assert truncation_point(log, 0, 9) == 3
+    assert truncation_point(log, -1, 9) == 5
