@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -78,6 +79,24 @@ def test_a_broker_is_drained_gets_nothing_new_is_restored_and_taken_out(
         assert [one["id"] for one in tape.json("broker", "list")] == [1, 2, 3]
         assert len(tape("consume", first, "--values").split()) == 800
     reset_consoles()
+
+
+def test_a_node_with_a_new_disk_copies_its_data_and_votes_again(
+    cluster: Cluster, replicated: str, on_cluster: Tape
+) -> None:
+    on_cluster("produce", replicated, stdin="\n".join(map(str, range(300))))
+    node = cluster.node(3)
+    node.stop()
+    shutil.rmtree(node.directory / "logs")
+    node.start()
+    whole(cluster, replicated)
+    quorum = on_cluster.json("cluster", "describe")["quorum"]
+    assert 3 in [one["id"] for one in quorum["observers"]], "it has another directory id, so it only observes"
+    assert on_cluster.json("cluster", "add-voter", str(node.directory), "--yes")["replaced"] is True
+    voters = on_cluster.json("cluster", "describe")["quorum"]["voters"]
+    assert sorted(one["id"] for one in voters) == [1, 2, 3]
+    assert "is a voter already" in _refusal(on_cluster, "cluster", "add-voter", str(node.directory), "--yes")
+    assert len(on_cluster("consume", replicated, "--values").split()) == 300
 
 
 def _takes_part(tape: Tape, on_node_4: Callable[[str], int], topic: str) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
+from tapelog.cli import voters
 from tapelog.cli.options import DEFAULT_BOOTSTRAP, Bootstrap, Json, Properties, Timeout, Yes
 from tapelog.cli.output import EXIT_FAILED, EXIT_NOT_FOUND, EXIT_USAGE, CliError, emit, remark, table
 from tapelog.cli.prompt import confirm
@@ -42,12 +43,12 @@ def list_brokers(
 
     with open_wire(bootstrap, properties, timeout) as wire:
         state = cluster_asks.cluster_state(wire)
-    voters = [one.id for one in state.quorum.voters] if state.quorum is not None else []
+    voting = [one.id for one in state.quorum.voters] if state.quorum is not None else []
     leader = state.quorum.leader if state.quorum is not None else -1
     listed: list[dict[str, object]] = document(state)["brokers"]  # type: ignore[assignment]
     for entry in listed:
         number = entry["id"]
-        entry["quorum"] = "controller" if number == leader else "voter" if number in voters else None
+        entry["quorum"] = "controller" if number == leader else "voter" if number in voting else None
     rows = [
         [
             entry["id"],
@@ -198,10 +199,6 @@ def _wait_until_stopped(wire: Wire, number: int, wait_s: float, json: bool) -> N
 
 def _leave_quorum(wire: Wire, quorum: Quorum, number: int) -> bool:
     """Remove its vote, if it has one: a voter that never comes back would count against every majority."""
-    from tapelog.cli.raw import check
-    from tapelog.wire.messages.remove_raft_voter_request import RemoveRaftVoterRequest
-    from tapelog.wire.messages.remove_raft_voter_response import RemoveRaftVoterResponse
-
     voter = next((one for one in quorum.voters if one.id == number), None)
     if voter is None:
         return False
@@ -209,12 +206,7 @@ def _leave_quorum(wire: Wire, quorum: Quorum, number: int) -> bool:
         raise CliError(
             f"broker {number} is the only voter of the metadata quorum", "make another node a voter first", EXIT_USAGE
         )
-    told = wire.ask(RemoveRaftVoterRequest(None, number, voter.directory_id), RemoveRaftVoterResponse)
-    check(
-        told.error_code,
-        told.error_message or f"voter {number} cannot leave the quorum",
-        "a quorum with a fixed list of voters (controller.quorum.voters) cannot change",
-    )
+    voters.remove(wire, number, voter.directory_id)
     return True
 
 

@@ -9,13 +9,12 @@ import typer
 from tapelog.cli.options import DEFAULT_BOOTSTRAP, Bootstrap, Json, Properties, Timeout
 from tapelog.cli.output import EXIT_ERR, EXIT_OK, EXIT_WARN, emit
 from tapelog.cli.txn_options import open_wire
+from tapelog.cli.voters import add_voter
 
 app = typer.Typer(help="See how a cluster is: quorum, brokers, leaders, replicas.", no_args_is_help=True)
 
 
-@app.callback()
-def _group() -> None:
-    """See how a cluster is: quorum, brokers, leaders, replicas."""
+app.command("add-voter")(add_voter)
 
 
 @app.command()

@@ -101,7 +101,7 @@ def planned(data: str, host: str, port: int, nodes: int, settings: dict[str, str
     cluster_id = _one_cluster(data, before)
     ports = Ports([port + i for i in range(nodes)] if port else [])
     new_ids = {
-        number: _formatted(directory_of(data, number)) or os.urandom(16)
+        number: formatted(directory_of(data, number)) or os.urandom(16)
         for number in range(1, nodes + 1)
         if number not in before
     }
@@ -195,7 +195,7 @@ def _voters(data: str, before: dict[int, NodeConfig], nodes: int, new_ids: dict[
         if listener is None:
             raise PlanError(f"no node in {data} knows the voters", "write `voters` into its node.toml")
         ports.taken.append(listener.port)
-        directory_id = _formatted(directory_of(data, first))
+        directory_id = formatted(directory_of(data, first))
         if directory_id is None:
             raise PlanError(f"node {first} in {data} has never run", "start it alone once: `tape up --nodes 1`")
         return [f"{first}@{CONTROLLER_HOST}:{listener.port}:{uuid_text(directory_id)}"]
@@ -222,7 +222,7 @@ def _port(first: int, number: int, earlier: NodeConfig | None, ports: Ports) -> 
     return ports.free()
 
 
-def _formatted(directory: str) -> bytes | None:
+def formatted(directory: str) -> bytes | None:
     """The id of the log directory there, if it has one."""
     path = os.path.join(directory, node_files.LOG_DIR, META_PROPERTIES)
     try:

@@ -22,7 +22,7 @@ COMMANDS = [
         ["capacity"],
         ["version"],
     ),
-    ["cluster", "describe"],
+    *(["cluster", name] for name in ("describe", "add-voter")),
     ["rebalance"],
     *(["broker", name] for name in ("list", "drain", "restore", "remove")),
     *(["topic", name] for name in ("create", "list", "describe", "alter", "delete", "skew")),
