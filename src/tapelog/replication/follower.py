@@ -48,8 +48,6 @@ class Fetcher:
         self.timers = timers
         self.throttle = throttle
         self.lanes = Lanes(leader, node, timers.clock)
-        self.count = 0
-        """Partitions followed."""
         self.truncations = 0
         self._out_of_range: list[Followed] = []
 
@@ -57,7 +55,6 @@ class Fetcher:
 
     def follow(self, followed: Followed) -> None:
         """Fetch this partition from now on; what it has need not be on disk yet."""
-        self.count += 1
         followed.state = AWAY
         if followed.settled:
             self._back(followed)
@@ -65,7 +62,6 @@ class Fetcher:
     def stop(self, followed: Followed) -> None:
         """Never again: it has another role now, or is gone."""
         followed.stopped = True
-        self.count -= 1
         if followed.lane is not None:
             followed.lane.remove(followed)
             self.node.pump_soon(self)
@@ -76,8 +72,7 @@ class Fetcher:
             return
         lane = followed.lane
         if lane is None:
-            if followed.failures == 0:
-                self._back(followed)
+            self._back(followed)
         elif followed.state == SETTLING:
             lane.enter(followed, FETCHING)
             self.node.pump_soon(self)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tapelog.log.log import CLIENT
 from tapelog.wire.errors import ErrorCode
 from tapelog.wire.messages.fetch_request import FetchRequest
 from tapelog.wire.messages.list_offsets_request import ListOffsetsRequest
@@ -12,6 +13,7 @@ from tapelog.wire.messages.list_offsets_response import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
+from tapelog.wire.record_batch import Record, build_batch
 from tests.unit.replication.follower_bench import TOPIC, FollowerBench, batch, part
 
 NOT_LEADER = int(ErrorCode.NOT_LEADER_OR_FOLLOWER)
@@ -283,6 +285,7 @@ def test_a_full_disk_takes_back_what_was_sent_and_it_is_fetched_again() -> None:
     bench.disk.capacity_bytes = bench.disk.total_bytes() - bench.disk.free_bytes() + 10
     bench.answer(part(0, batch(0, 5)))
     assert (bench.failed_writes, bench.end()) == (1, 0)
+    assert not bench.sent, "not at once"
     assert bench.partitions[0].log.leader_epoch_cache.entries() == []
     bench.disk.capacity_bytes = None
     bench.pass_time(20)
@@ -330,3 +333,24 @@ def test_an_additional_lane_that_is_busy_keeps_its_partitions() -> None:
     bench.sent.reverse()
     bench.answer(part(1, batch(0, 5)))
     assert [sent.lane for sent in bench.sent] == ["fetch-0", "fetch-1"]
+
+
+def test_one_that_led_until_now_is_fetched_when_its_own_tail_is_on_disk() -> None:
+    bench = FollowerBench()
+    bench.lead((1, 2))
+    data = build_batch([Record(0, 1000, b"k", b"ours")])
+    bench.partitions[0].append(data, 0, len(data), CLIENT)
+    bench.follow(epoch=3)
+    assert not bench.sent
+    bench.pass_time(2)
+    assert bench.position() == (3, 1)
+
+
+def test_one_that_goes_away_does_not_hold_up_the_others() -> None:
+    bench = FollowerBench(2)
+    bench.follow(0, 1)
+    bench.answer(part(0, batch(0, 5)), part(1), flush=False)
+    assert not bench.sent
+    bench.stop(0)
+    assert bench.asked() == []
+    assert [topic.partitions for topic in bench.request.forgotten_topics_data] == [[0]]
