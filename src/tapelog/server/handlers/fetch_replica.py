@@ -1,9 +1,9 @@
 """Fetch of a follower (versions 4 to 18, with a replica id): reads to the log's end, and claims.
 
 The offset a follower fetches from is its claim that everything below is safe on its disk; the partition counts it.
-The fetch waits until something is written to one of its partitions, or the high watermark moves beyond what the
-follower was told. Only partitions in which something happened are looked at: what the request names, and what has moved
-since. What a follower was given is not given again before it has come back for more.
+The fetch waits until something is written to one of its partitions, or a little while after the high watermark moved
+beyond what the follower was told. Only partitions in which something happened are looked at: what the request names,
+and what has moved since. What a follower was given is not given again before it has come back for more.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from tapelog.wire.messages.fetch_request import FetchRequest
 from tapelog.wire.messages.fetch_response import FetchResponse, PartitionData
 
 MAX_WAIT_MS_MAX: Final = 30_000
+NEWS_MS: Final = 5
+"""So long a high watermark waits for records to travel with: who reads from a follower waits for it."""
 
 
 class ReplicaFetch(FetchWaiter):
@@ -42,6 +44,7 @@ class ReplicaFetch(FetchWaiter):
         self.kept = kept is not None
         self.session = kept if kept is not None else Session(0, self.by_id)
         self.timer: Timer | None = None
+        self.hurried = False
         self.outdated = False
         """A claim of this request counts no more (there was an image): the follower may make it anew."""
         self.arriving = False
@@ -88,15 +91,17 @@ class ReplicaFetch(FetchWaiter):
             return
         moved = self.session.moved
         parts: list[tuple[Wanted, PartitionData]] = []
-        left, total, urgent = self.request.max_bytes, 0, False
+        left, total, urgent, news = self.request.max_bytes, 0, False, False
         for key, wanted in list(moved.items()):
             data = self.read(key, wanted, left, total == 0)
             records = data.records
             if records is not None:
                 total += records.size  # type: ignore[union-attr]
                 left = self.request.max_bytes - total
-            elif self.is_urgent(wanted, data):
-                urgent = True
+            elif data.error_code or data.diverging_epoch is not None:
+                urgent = urgent or data.error_code == 0 or data.error_code != wanted.told_error
+            elif self.kept and is_news(wanted, data):
+                news = True
             elif self.incremental and not is_news(wanted, data):
                 if not self.crowded:
                     del moved[key]
@@ -105,17 +110,16 @@ class ReplicaFetch(FetchWaiter):
         if final or urgent or self.outdated or total >= self.request.min_bytes:
             self.end()
             self.answer(parts)
-        elif self.timer is None:
-            self.call.abandoned = self.end
-            self.timer = self.node.timers.after(min(self.request.max_wait_ms, MAX_WAIT_MS_MAX), self.expired)
+        elif self.timer is None or (news and not self.hurried):
+            self.wait(NEWS_MS if news else MAX_WAIT_MS_MAX)
+            self.hurried = news
 
-    def is_urgent(self, wanted: Wanted, data: PartitionData) -> bool:
-        """Whether the follower must hear of this at once: consumers at its side wait for the high watermark."""
-        if data.error_code or data.diverging_epoch is not None:
-            return data.error_code == 0 or data.error_code != wanted.told_error
-        return self.kept and (
-            data.high_watermark != wanted.told_high_watermark or data.log_start_offset != wanted.told_start_offset
-        )
+    def wait(self, at_most_ms: int) -> None:
+        """Look again when something moves, or when the time is over."""
+        if self.timer is not None:
+            self.timer.cancel()
+        self.call.abandoned = self.end
+        self.timer = self.node.timers.after(min(self.request.max_wait_ms, at_most_ms), self.expired)
 
     def end(self) -> None:
         """It waits no more."""
