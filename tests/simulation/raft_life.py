@@ -207,3 +207,11 @@ class Life(World):
         self.lost_keys[node.key] = None
         node.wipe()
         node.boot()
+
+
+def tell_history(seed: int) -> str:
+    """Everything worth telling of a life, and every log at its end."""
+    life = Life(seed)
+    life.live()
+    logs = [f"{node.id} {node.state} {[entry[:3] for entry in node.log.entries]}" for node in life.nodes]
+    return "\n".join([*life.trace, *logs])

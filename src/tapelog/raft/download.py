@@ -83,7 +83,7 @@ class Download:
             self._fail("the snapshot cannot be had")
             return
         self._data += requests.plain(part.unaligned_records)
-        if quorum.is_voter:
+        if quorum.may_stand:
             quorum.arm(quorum.config.fetch_timeout_ms, self._silent)
         if len(self._data) < part.size:
             self._ask(id)

@@ -36,7 +36,7 @@ class Elections:
         """The replica's role changed."""
         quorum = self.quorum
         if isinstance(role, Unattached):
-            if quorum.is_voter:
+            if quorum.may_stand:
                 quorum.arm(quorum.random_ms(quorum.config.election_timeout_ms), self.stand)
         elif isinstance(role, Prospective):
             quorum.arm(quorum.random_ms(quorum.config.election_timeout_ms), self.lost)
@@ -46,20 +46,15 @@ class Elections:
             self._ask(role, pre_vote=False)
 
     def stand(self) -> None:
-        """Nobody leads, it seems: ask whether one could."""
-        quorum = self.quorum
-        if not quorum.is_voter:
-            return
-        if quorum.voters.only(quorum.me):
-            quorum.become_candidate()
-        else:
-            quorum.become_prospective()
+        """Nobody leads, it seems: ask whether one could. The only voter has the answer at once."""
+        if self.quorum.may_stand:
+            self.quorum.become_prospective()
 
     def lost(self) -> None:
         """No majority in time: try again, if still a voter."""
         quorum = self.quorum
         quorum.lost_elections += 1
-        if quorum.is_voter:
+        if quorum.may_stand:
             quorum.become_prospective()
         elif quorum.leader_id == NO_NODE:
             quorum.become_unattached(quorum.epoch, quorum.state.voted)

@@ -49,7 +49,7 @@ class Following:
         self.told_high_watermark = 0
         self.download.stop()
         if isinstance(role, Follower):
-            if quorum.is_voter:
+            if quorum.may_stand:
                 quorum.arm(quorum.config.fetch_timeout_ms, self.stand)
             self._fetch()
         elif isinstance(role, Unattached | Resigned):
@@ -121,7 +121,7 @@ class Following:
         role.fetched, role.suspect = True, False
         self._failures = 0
         quorum.lost_elections = 0
-        if quorum.is_voter:
+        if quorum.may_stand:
             quorum.arm(quorum.config.fetch_timeout_ms, self.stand)
         else:
             quorum.disarm()
@@ -142,7 +142,7 @@ class Following:
         self._failures += 1
         if self._failures == FAST_FAILURES_MAX:
             role.suspect = True
-            if quorum.is_voter:
+            if quorum.may_stand:
                 quorum.arm(quorum.entropy.below(max(1, min(100, quorum.config.election_backoff_max_ms))), self.stand)
         around = self._failures >= FAST_FAILURES_MAX and self._failures % 2 == 0
         quorum.later(quorum.config.retry_backoff_ms, self._ask_around if around else self._fetch)
@@ -206,7 +206,7 @@ class Following:
         if error is not None:
             quorum.later(quorum.config.retry_backoff_ms, self._fetch)
             return
-        if quorum.is_voter and isinstance(quorum.role, Follower):
+        if quorum.may_stand and isinstance(quorum.role, Follower):
             quorum.arm(quorum.config.fetch_timeout_ms, self.stand)
         self._fetch()
 

@@ -28,6 +28,11 @@ class VoterHistory:
         """Where the log says so; -1 if it is only the configuration that does."""
         return self._entries[-1][0]
 
+    @property
+    def before(self) -> VoterSet:
+        """Who voted before the newest record about it; the same as latest if there was none."""
+        return self._entries[-2][1] if len(self._entries) > 1 else self.latest
+
     def at(self, end_offset: int) -> VoterSet | None:
         """Who voted according to the log below end_offset; None if it says nothing."""
         for offset, voters in reversed(self._entries):

@@ -181,7 +181,7 @@ class Leading:
         else:
             quorum.learn(partition.leader_epoch, partition.leader_id, None)
             role = quorum.role
-            if isinstance(role, Follower) and quorum.is_voter and role.leader_id == partition.leader_id:
+            if isinstance(role, Follower) and quorum.may_stand and role.leader_id == partition.leader_id:
                 role.suspect = True
                 order = [candidate.candidate_id for candidate in partition.preferred_candidates]
                 place = order.index(quorum.me.id) if quorum.me.id in order else len(order)

@@ -117,7 +117,7 @@ class Raft:
             quorum.become_follower(quorum.epoch, quorum.leader_id, None)
         else:
             self.following.entered(quorum.role)
-        if not isinstance(quorum.role, Leader) and quorum.is_voter:
+        if not isinstance(quorum.role, Leader) and quorum.may_stand:
             quorum.arm(1 + quorum.entropy.below(FIRST_LOOK_MS), self.elections.stand)
 
     def mend_log(self) -> None:

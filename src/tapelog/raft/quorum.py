@@ -96,6 +96,14 @@ class Quorum:
         return self.me in self.voters
 
     @property
+    def may_stand(self) -> bool:
+        """Whether this replica holds elections: as a voter, or as one whose removal is not known to be committed. It
+        may be the only one with the whole log, and then nobody else can be elected to commit its removal."""
+        if self.is_voter:
+            return True
+        return self.history.latest_offset >= self.high_watermark and self.me in self.history.before
+
+    @property
     def leading(self) -> Leader | None:
         """The leader's state while this replica leads."""
         return self.role if isinstance(self.role, Leader) else None

@@ -73,12 +73,12 @@ class Resigned(Role):
 
 
 FOLLOWS: Final[dict[type[Role], tuple[type[Role], ...]]] = {
-    Unattached: (Unattached, Prospective, Candidate, Follower),
+    Unattached: (Unattached, Prospective, Follower),
     Prospective: (Unattached, Prospective, Candidate, Follower),
     Candidate: (Unattached, Prospective, Leader, Follower),
     Leader: (Unattached, Follower, Resigned),
     Follower: (Unattached, Prospective, Follower),
-    Resigned: (Unattached, Prospective, Candidate, Follower),
+    Resigned: (Unattached, Prospective, Follower),
 }
 
 

@@ -230,3 +230,18 @@ def test_the_text_of_a_voter_is_kafkas() -> None:
             parse_voter(bad)
     with pytest.raises(ValueError, match="same id"):
         parse_voters(["3@a:1:AAECAwQFBgcICQoLDA0ODw", "3@b:1:AAECAwQFBgcICQoLDA0ODw"])
+
+
+def test_a_leader_whose_own_removal_reached_nobody_is_elected_once_more_to_commit_it() -> None:
+    """Found by seed 262: it alone has the whole log, so the others cannot be elected without it."""
+    world = started(nodes=2)
+    leader, other = leader_of(world), followers(world)[0]
+    other.crash()
+    remove(leader, leader)
+    world.run(50)
+    assert leader.log.durable_end == leader.log.end_offset > other.log.end_offset
+    leader.crash()
+    leader.boot()
+    other.boot()
+    assert settled(world) is other
+    assert [voter.key for voter in raft_of(other).voters.voters.values()] == [other.key]
