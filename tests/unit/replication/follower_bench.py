@@ -60,9 +60,10 @@ def part(
 class Sent:
     """A request on its way."""
 
-    def __init__(self, lane: str, request: Message, done: Callable[[Message | None], None]) -> None:
+    def __init__(self, lane: str, request: Message, timeout_ms: int, done: Callable[[Message | None], None]) -> None:
         self.lane = lane
         self.request = request
+        self.timeout_ms = timeout_ms
         self.done = done
 
 
@@ -228,7 +229,7 @@ class FollowerBench:
         done: Callable[[Message | None], None],
     ) -> None:
         assert leader == LEADER
-        self.sent.append(Sent(lane, request, done))
+        self.sent.append(Sent(lane, request, timeout_ms, done))
 
     def truncate(self, followed: Followed, offset: int, start_anew: bool, done: Callable[[bool], None]) -> None:
         cut = Cut(followed.partition.log, offset, start_anew=start_anew, wanted=lambda: not followed.stopped)

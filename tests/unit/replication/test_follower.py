@@ -354,3 +354,33 @@ def test_one_that_goes_away_does_not_hold_up_the_others() -> None:
     bench.stop(0)
     assert bench.asked() == []
     assert [topic.partitions for topic in bench.request.forgotten_topics_data] == [[0]]
+
+
+def test_sessions_that_are_lost_again_and_again_are_waited_for() -> None:
+    bench = FollowerBench()
+    bench.follow()
+    for _ in range(3):
+        bench.answer(error=int(ErrorCode.FETCH_SESSION_ID_NOT_FOUND), flush=False)
+        assert bench.position() == (0, -1)
+    bench.answer(error=int(ErrorCode.FETCH_SESSION_ID_NOT_FOUND), flush=False)
+    assert not bench.sent
+    bench.pass_time(160)
+    bench.answer(part(0))
+    bench.answer(error=int(ErrorCode.FETCH_SESSION_ID_NOT_FOUND), flush=False)
+    assert bench.position() == (0, -1), "it went well in between"
+
+
+def test_an_answer_that_is_an_error_as_a_whole_is_waited_out() -> None:
+    bench = FollowerBench()
+    bench.follow()
+    bench.answer(error=int(ErrorCode.UNKNOWN_SERVER_ERROR), flush=False)
+    assert not bench.sent
+    bench.pass_time(20)
+    assert bench.position() == (0, -1)
+
+
+def test_a_leader_has_longer_to_answer_than_it_may_wait() -> None:
+    bench = FollowerBench()
+    bench.limits.timeout_ms = 100
+    bench.follow()
+    assert bench.sent[0].timeout_ms > bench.request.max_wait_ms
