@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable, Sequence
+from functools import reduce
 
 from tapelog.router.frames import decoded, request_frame
 from tapelog.router.upstream import Lane, NodeLostError
@@ -26,7 +27,8 @@ from tapelog.wire.values import ZERO_UUID
 CLIENT_ID = "tape-router"
 METADATA_VERSION = 12
 FIND_VERSION = 4
-ASK_S_MAX = 10.0
+ASK_S_MAX = 3.0
+"""How long a node may take to answer the router itself; then the next one is asked."""
 FRESH_S = 0.1
 """A topic that was asked for so recently is not asked for again."""
 COORDINATORS_MAX = 100_000
@@ -84,32 +86,40 @@ class Catalogue:
         return answer
 
     async def refresh(self) -> None:
-        """Nodes, and what all of them serve. ClusterLostError if none answers."""
+        """Nodes, and when there are others than before what all of them serve. ClusterLostError if none answers."""
+        before = list(self.nodes) if self.versions else []
         told = await self.ask(MetadataRequest(topics=[], allow_auto_topic_creation=False), METADATA_VERSION)
         assert isinstance(told, MetadataResponse)
         self.learn(told)
-        common: dict[int, tuple[int, int]] | None = None
-        for address in list(self.nodes.values()):
-            try:
-                lane = await Lane.open(*address)
-            except NodeLostError:
-                continue
-            try:
-                answer = await self._ask(lane, ApiVersionsRequest(), 0)
-                assert isinstance(answer, ApiVersionsResponse)
-                offered = {one.api_key: (one.min_version, one.max_version) for one in answer.api_keys}
-                _, high = offered.get(ApiKey.API_VERSIONS, (0, 0))
-                if high >= 3:
-                    features = await self._ask(lane, ApiVersionsRequest("tape-router", "1"), min(high, 4))
-                    assert isinstance(features, ApiVersionsResponse)
-                    self.features = features
-            except (NodeLostError, TimeoutError):
-                continue
-            finally:
-                lane.close()
-            common = offered if common is None else _intersection(common, offered)
-        if common is not None:
-            self.versions = common
+        if any(node not in before for node in self.nodes):
+            await self._refresh_versions()
+
+    async def _refresh_versions(self) -> None:
+        found = [await self._served_by(address) for address in list(self.nodes.values())]
+        answered = [offered for offered in found if offered is not None]
+        if answered:
+            self.versions = reduce(_intersection, answered)
+
+    async def _served_by(self, address: Address) -> dict[int, tuple[int, int]] | None:
+        """What a node serves; None if it does not answer. The features of the cluster come along."""
+        try:
+            lane = await Lane.open(*address)
+        except NodeLostError:
+            return None
+        try:
+            answer = await self._ask(lane, ApiVersionsRequest(), 0)
+            assert isinstance(answer, ApiVersionsResponse)
+            offered = {one.api_key: (one.min_version, one.max_version) for one in answer.api_keys}
+            _, high = offered.get(ApiKey.API_VERSIONS, (0, 0))
+            if high >= 3:
+                features = await self._ask(lane, ApiVersionsRequest(CLIENT_ID, "1"), min(high, 4))
+                assert isinstance(features, ApiVersionsResponse)
+                self.features = features
+            return offered
+        except (NodeLostError, TimeoutError):
+            return None
+        finally:
+            lane.close()
 
     # -- nodes and leaders
 

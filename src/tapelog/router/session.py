@@ -146,7 +146,7 @@ class Session:
                 self._home = node
                 return payload
             except NodeLostError as lost:
-                if lost.sent and self._home == node:
+                if lost.sent:
                     raise ClusterLostError from None  # it may have been done: the client must decide
         raise ClusterLostError
 
