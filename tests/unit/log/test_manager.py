@@ -8,6 +8,7 @@ from tapelog.base.ports import DiskError, DiskFullError
 from tapelog.base.timers import Timers
 from tapelog.log.config import LogConfig
 from tapelog.log.manager import CHECKPOINT_BATCHES, CHECKPOINT_LOGS_MAX, LogDirectory, NewLog, WrongDirectoryError
+from tapelog.log.trim import Cut
 from tapelog.sim.clock import SimClock
 from tapelog.sim.disk import SimDisk
 from tapelog.sim.entropy import SimEntropy
@@ -299,3 +300,58 @@ def test_damaged_checkpoints_count_as_absent() -> None:
     log = house.directory.logs["orders", 0]
     assert log.end_offset == 10
     assert log.recovered_bytes > 0
+
+
+def test_many_logs_are_cut_with_one_write_of_the_recovery_points() -> None:
+    house = House()
+    house.create(*[("orders", number) for number in range(20)])
+    for number in range(20):
+        house.fill("orders", number, 10)
+    house.directory.write_checkpoints()
+    syncs = sum(event.startswith("sync") for event in house.disk.trace)
+    cuts = [Cut(log, 4) for log in house.directory.logs.values()]
+    told: list[DiskError | None] = []
+    house.directory.truncate_many(cuts, told.append)
+    assert told == [None]
+    assert sum(event.startswith("sync") for event in house.disk.trace) - syncs <= 2
+    assert {log.end_offset for log in house.directory.logs.values()} == {4}
+    assert house.text("recovery-point-offset-checkpoint").split("\n")[2] == "orders 0 4"
+
+
+def test_a_cut_that_is_not_wanted_any_more_is_not_made() -> None:
+    house = House()
+    house.create(("orders", 0), ("orders", 1))
+    house.fill("orders", 0, 10)
+    house.fill("orders", 1, 10)
+    first, second = house.directory.logs.values()
+    house.directory.truncate_many([Cut(first, 4, wanted=lambda: False), Cut(second, 4)], lambda _: None)
+    assert (first.end_offset, second.end_offset) == (10, 4)
+
+
+def test_start_offsets_are_lowered_before_a_log_is_cut_below_them() -> None:
+    house = House()
+    house.create(("orders", 0))
+    house.fill("orders", 0, 10)
+    log = house.directory.logs["orders", 0]
+    log.increment_start_offset(8)
+    assert house.directory.start_offsets_moved()
+    house.directory.write_start_offsets()
+    assert not house.directory.start_offsets_moved()
+    house.directory.truncate_many([Cut(log, 5)], lambda _: None)
+    log.flush()
+    house.reopen(kill=False)
+    log = house.directory.logs["orders", 0]
+    assert (log.start_offset, log.end_offset) == (5, 5), "a start beyond the end would lose what comes in between"
+
+
+def test_leader_epochs_survive_a_stop_in_the_middle_of_a_checkpoint() -> None:
+    house = House()
+    house.disk.timers = Timers(house.clock)
+    house.create(("orders", 0))
+    house.fill("orders", 0, 3)
+    assert house.directory.start_checkpoint({}, lambda _: None)
+    house.directory.close({}, 1)
+    house.disk.timers = None
+    house.reopen(kill=True)
+    assert house.directory.clean
+    assert house.directory.logs["orders", 0].leader_epoch_cache.entries() == [(0, 0)]

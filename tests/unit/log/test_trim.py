@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tapelog.base.ports import DiskError, DiskFullError
 from tapelog.wire.errors import ErrorCode, KafkaError
 from tests.unit.log.bench import Bench
 
@@ -245,3 +246,41 @@ def test_index_entries_that_were_cut_off_lead_nobody_astray() -> None:
         assert bench.records(offset)[0].offset == offset
     bench.log.truncate_to(7)
     assert bench.offsets() == list(range(7))
+
+
+def test_a_region_cut_off_under_its_reader_is_not_read() -> None:
+    bench = Bench()
+    bench.fill(10)
+    whole, head = bench.log.read(0, 1 << 20, 10, True), bench.log.read(0, 1 << 20, 4, True)
+    assert whole is not None
+    assert head is not None
+    before = head.read()
+    bench.log.truncate_to(6)
+    bench.fill(4, b"w" * 30)
+    with pytest.raises(DiskError, match="truncated"):
+        whole.read()
+    assert head.read() == before, "what lies below the cut is as it was"
+
+
+def test_the_epoch_of_a_batch_that_could_not_be_written_goes_with_it() -> None:
+    bench = Bench()
+    bench.append(bench.batch(b"v"), epoch=3)
+    bench.disk.capacity_bytes = bench.disk.total_bytes() - bench.disk.free_bytes()
+    with pytest.raises(DiskFullError):
+        bench.append(bench.batch(b"w"), epoch=5)
+    assert bench.log.leader_epoch_cache.entries() == [(3, 0)]
+
+
+def test_after_a_power_cut_no_file_speaks_of_what_was_cut_off() -> None:
+    bench = Bench()
+    for epoch, count in ((1, 5), (5, 5)):
+        for _ in range(count):
+            bench.append(bench.batch(b"v"), epoch=epoch)
+    bench.log.close()  # the file says that 5 began at offset 5
+    bench.open(clean=True)
+    bench.log.truncate_to(3)
+    bench.append(bench.batch(b"w"), epoch=4)
+    bench.log.flush()
+    bench.power_cut()
+    assert bench.log.end_offset == 4
+    assert bench.log.leader_epoch_cache.entries() == [(1, 0), (4, 3)]
