@@ -7,6 +7,7 @@ export PYTHONPATH := $(CURDIR)/src
 SEEDS ?= 2000
 LIFE ?= --cluster
 MINUTES ?= 5
+CHAOS_MINUTES ?= 30
 
 .DEFAULT_GOAL := help
 .PHONY: mutants help setup runtime run test test-quick lint fmt type build clean-build clean dist lock clients sim fuzz chaos \
@@ -66,8 +67,8 @@ sim: setup ## Whole clusters in simulation: SEEDS=2000 lives, or SEED=7 once mor
 fuzz: setup ## Hostile bytes for MINUTES=5, new seeds each time
 	TAPELOG_FUZZ_MINUTES=$(MINUTES) $(BIN)/pytest -q --timeout 0 tests/fuzz
 
-chaos: build ## kill -9 two hundred times under load, and power cuts, on real processes
-	TAPELOG_CHAOS_KILLS=200 $(BIN)/pytest -q --timeout 0 tests/chaos
+chaos: build ## Real processes: kill -9 two hundred times, power cuts, and CHAOS_MINUTES=30 of a cluster whose nodes fail
+	TAPELOG_CHAOS_KILLS=200 TAPELOG_CHAOS_MINUTES=$(CHAOS_MINUTES) $(BIN)/pytest -q --timeout 0 tests/chaos
 
 mutants: setup ## Small random mistakes in the rooms that keep promises: are they noticed? (COUNT=200, an hour or two)
 	$(PY) tools/mutants.py --count $(or $(COUNT),200)

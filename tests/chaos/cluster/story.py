@@ -58,6 +58,8 @@ QUICK_TIMES: Final = {
 """Shorter than the defaults, so that a short story sees fencing and elections too."""
 RATES: Final = (200, 100)
 """Records a second of each writer."""
+HUNG_S: Final = 25.0
+"""An application that commits nothing for so long, in peace, is killed."""
 BACK_S: Final = 60.0
 """How long a cluster whose faults are mended may take until every replica is in sync."""
 
@@ -93,6 +95,7 @@ class Story:
         self.seed, self.scratch, self.tell = seed, scratch, tell
         self.began = time.monotonic()
         self.kafka = kafka
+        self.hung = 0
         self._languages = programs() if foreign else {}
         self.wires = wires(NODES)
         self.disks: list[Disk] = []
@@ -302,17 +305,34 @@ class Story:
         """Until the application has committed the input's end."""
         consumer = Consumer({"bootstrap.servers": self.bootstrap, "group.id": application.GROUP, **QUICK})
         places = [TopicPartition(INPUT, partition) for partition in range(IN_PARTITIONS)]
+        moved: list[tuple[list[int], float]] = [([], time.monotonic())]
 
         def done() -> bool:
             self._restart_applications()
             try:
                 ends = [consumer.get_watermark_offsets(place, timeout=20)[1] for place in places]
-                return [one.offset for one in consumer.committed(places, timeout=20)] == ends
+                committed = [one.offset for one in consumer.committed(places, timeout=20)]
             except KafkaException:
                 return False
+            if committed != moved[-1][0]:
+                moved.append((committed, time.monotonic()))
+            elif time.monotonic() - moved[-1][1] > HUNG_S:
+                self._kill_applications()
+                moved.append(([], time.monotonic()))
+            return committed == ends
 
-        until(done, "every input is processed", seconds=120, pause=0.2)
+        until(done, "every input is processed", seconds=180, pause=0.2)
         consumer.close()
+
+    def _kill_applications(self) -> None:
+        """librdkafka's send_offsets_to_transaction may wait for ever for a coordinator that moved: as people's
+        supervisors do with what hangs, and once more a crash that nobody may notice in the output."""
+        self._say("the application hangs: killed")
+        self.hung += 1
+        for process in self.applications:
+            process.kill()
+            process.wait()
+        self._restart_applications()
 
     def _replicas_that_differ(self) -> list[str]:
         """Partitions whose files are not the same on all nodes, when nothing is written any more."""
@@ -349,6 +369,7 @@ class Story:
         figures["transactions"] = sum(len(banker.book.ended) for banker in self.bankers)
         for outcome in ("committed", "aborted", "unknown"):
             figures[outcome] = sum(1 for b in self.bankers for one in b.book.ended if one.outcome == outcome)
+        figures["hung"] = self.hung
         figures["processed"] = len(logs[OUTPUT])
         figures["seconds"] = round(time.monotonic() - self.began)
 
