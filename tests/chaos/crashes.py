@@ -48,11 +48,9 @@ class Server(Protocol):
 class Node(Broker):
     """A broker that comes back by `tape node`, as one would start it again after a crash."""
 
-    def _command(self) -> list[str]:
+    def _words(self) -> list[str]:
         again = self.data_dir / "node-1"
-        if (again / "node.toml").exists():
-            return [sys.executable, "-m", "tapelog", "node", str(again)]
-        return super()._command()
+        return ["node", str(again)] if (again / "node.toml").exists() else super()._words()
 
 
 class Feed(threading.Thread):

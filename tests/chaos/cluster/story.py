@@ -258,8 +258,10 @@ class Story:
         self.progress()
         until(self.in_sync, f"in sync in the end ({self._last_words()})", seconds=BACK_S)
         foreign_writers = [one for one in self.foreign if isinstance(one, ForeignWriter)]
-        for writer in (*self.writers, *foreign_writers):
+        for writer in self.writers:
             writer.finish()
+        for one in foreign_writers:
+            one.finish()
         books = [banker.finish() for banker in self.bankers]
         inputs = self.feed.finish()
         self._drain()
@@ -281,7 +283,9 @@ class Story:
         wrong += verdict.wrong_writes(written, logs[ORDERS])
         wrong += verdict.wrong_transactions(books, logs[LEDGER], logs[BALANCE])
         live: dict[str, list[Seen]] = {}
-        for onlooker in (*self.onlookers, *(one for one in self.foreign if isinstance(one, ForeignReader))):
+        foreign_readers = [one for one in self.foreign if isinstance(one, ForeignReader)]
+        readers: list[Onlooker | ForeignReader] = [*self.onlookers, *foreign_readers]
+        for onlooker in readers:
             end = len(logs[onlooker.topic])
             with contextlib.suppress(AssertionError):  # what it did not see is told below
                 until(lambda: len(onlooker.seen) >= end, "all seen", seconds=30)  # noqa: B023
@@ -298,7 +302,7 @@ class Story:
             wrong.append(f"read-process-write: {judged}")
         if not self.kafka:
             wrong += self._replicas_that_differ()
-        self._figures(books, logs)
+        self._figures(logs)
         return self.report
 
     def _drain(self) -> None:
@@ -350,7 +354,7 @@ class Story:
         (directory,) = node.disk.path.glob(f"node-*/logs/{name}")
         return b"".join(file.read_bytes() for file in sorted(directory.glob("*.log")))
 
-    def _figures(self, books: list[object], logs: dict[str, list[Seen]]) -> None:
+    def _figures(self, logs: dict[str, list[Seen]]) -> None:
         figures = self.report.figures
         sent = sum(len(writer.sent) for writer in self.writers)
         failed = [one for writer in self.writers for one in writer.sent if one.error]
