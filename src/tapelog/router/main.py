@@ -84,6 +84,8 @@ class Router:
         self._sessions[id(session)] = session
         try:
             await session.run()
+        except asyncio.CancelledError:
+            pass  # the router stops: whoever waits for this task need not hear of it
         except Exception:
             log.exception("a session failed")
         finally:
