@@ -50,8 +50,13 @@ def _partition(quorum: Quorum, topic: str, index: int) -> PartitionData:
         leader_epoch=quorum.epoch,
         high_watermark=quorum.high_watermark,
         current_voters=[_replica(quorum, leader, voter.key) for voter in quorum.voters.voters.values()],
-        observers=[_replica(quorum, leader, key) for key in leader.progress.observers() if key != quorum.me],
+        observers=[_replica(quorum, leader, key) for key in leader.progress.observers() if _seen(quorum, leader, key)],
     )
+
+
+def _seen(quorum: Quorum, leader: Leader, key: ReplicaKey) -> bool:
+    """Whether it fetched from this leader: a voter that was removed with its disk never will."""
+    return key != quorum.me and leader.progress.replicas[key].end_offset >= 0
 
 
 def _replica(quorum: Quorum, leader: Leader, key: ReplicaKey) -> ReplicaState:

@@ -9,6 +9,7 @@ from tapelog.raft.values import OffsetEpoch
 from tapelog.wire.errors import ErrorCode
 from tapelog.wire.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
 from tapelog.wire.messages.fetch_response import FetchResponse
+from tapelog.wire.messages.remove_raft_voter_request import RemoveRaftVoterRequest
 from tests.simulation.raft_world import CLUSTER, CONFIG, World
 from tests.unit.raft.quorums import cut, followers, raft_of, settled, started
 
@@ -214,3 +215,24 @@ def test_a_follower_whose_disk_is_full_asks_again_at_leisure() -> None:
     assert full.log.end_offset < end and 3 < len(asked) < 30
     full.full = False
     settled(world)
+
+
+def test_describe_leaves_out_a_removed_voter_that_never_came() -> None:
+    world = started(nodes=3, spares=1)
+    world.run(500)
+    leader = world.leader()
+    assert leader is not None
+    for node in world.nodes:
+        node.crash()
+    absent = world.nodes[2]
+    for node in world.nodes:
+        if node is not absent:
+            node.boot()
+    leader = settled(world)
+    told: list[object] = []
+    raft_of(leader).remove_voter(RemoveRaftVoterRequest(CLUSTER, *absent.key), told.append)
+    leader.settle()
+    assert world.run(1000, lambda: told == [None])
+    topics = [TopicData(topic_name="__cluster_metadata", partitions=[PartitionData()])]
+    part = raft_of(leader).describe_quorum(DescribeQuorumRequest(topics=topics)).topics[0].partitions[0]
+    assert [observer.replica_id for observer in part.observers] == [4]
