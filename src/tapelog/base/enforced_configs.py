@@ -82,9 +82,7 @@ ENFORCED: Final[frozenset[str]] = frozenset(
         "unclean.leader.election.enable",
         "unclean.leader.election.interval.ms",
         # replication
-        "follower.replication.throttled.rate",
         "follower.replication.throttled.replicas",
-        "leader.replication.throttled.rate",
         "leader.replication.throttled.replicas",
         "num.replica.fetchers",
         "replica.fetch.backoff.ms",
