@@ -88,8 +88,12 @@ class PartitionLog:
         """Whole batches from the one that holds offset."""
         if offset >= self.log.written_end:
             return b""
-        region = self.log.read(offset, max_bytes, self.log.written_end, True)
-        return b"" if region is None else region.read()
+        try:
+            region = self.log.read(offset, max_bytes, self.log.written_end, True)
+            return b"" if region is None else region.read()
+        except DiskError as error:
+            _trouble(self.node, error)
+            return b""
 
     def end_of_epoch(self, epoch: int) -> OffsetEpoch:
         """The largest known epoch <= epoch and where it ended."""

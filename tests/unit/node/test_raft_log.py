@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
+from tapelog.base.ports import DiskError
 from tapelog.node.raft import PartitionLog
 from tapelog.raft.values import OffsetEpoch
 from tapelog.wire.record_batch import Record, build_batch
@@ -97,3 +100,15 @@ def test_a_node_alone_leads_a_new_epoch_after_each_start(rig: Rig, how: str) -> 
     assert raft.voters.only(raft.quorum.me) and raft.quorum.me.directory_id == directory
     assert raft.kraft_version == 1, "the log says who votes"
     assert "kept" in rig.node.core.image.topics
+
+
+def test_a_metadata_log_that_cannot_be_read_takes_the_node_down(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = log_of(rig)
+    assert log.read(0, 100) != b""
+
+    def broken(*_: object) -> None:
+        raise DiskError("unreadable")
+
+    monkeypatch.setattr(log, "log", SimpleNamespace(read=broken, written_end=9))
+    assert log.read(0, 100) == b""
+    assert rig.node.failure is not None
