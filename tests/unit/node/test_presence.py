@@ -12,7 +12,10 @@ from tapelog.base.ports import REFUSED
 from tapelog.base.timers import Timers
 from tapelog.metadata.image import BrokerImage, Endpoint
 from tapelog.node.presence import KNOCKS_AFTER_MS, Presence
+from tapelog.server.routes import ON_CONTROLLER
 from tapelog.sim.clock import SimClock
+from tapelog.wire.messages.broker_heartbeat_request import BrokerHeartbeatRequest
+from tests.support.rig import Rig
 from tests.unit.client.fake_net import FakeNet
 
 
@@ -115,3 +118,17 @@ def test_a_broker_that_left_or_came_back_meanwhile_is_let_be(world: World) -> No
     assert world.fenced == []
     world.pass_time(1000)
     assert len(world.net.channels) == 1, "fenced already"
+
+
+def test_the_end_of_the_connection_that_heartbeats_came_on_is_noticed() -> None:
+    rig = Rig()
+    core: Any = rig.node.core
+    ended: list[int] = []
+    core.presence = SimpleNamespace(hung_up=ended.append)
+    client, other = rig.connect(), rig.connect()
+    client.connection.side = ON_CONTROLLER
+    client.call(BrokerHeartbeatRequest(broker_id=1, broker_epoch=core.metadata.broker_epoch), 1)
+    other.hang_up()
+    assert ended == []
+    client.hang_up()
+    assert ended == [1]
