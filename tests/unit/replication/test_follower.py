@@ -204,6 +204,7 @@ def test_damaged_batches_are_not_taken() -> None:
     bench.answer(part(0, bytes(damaged)))
     assert bench.end() == 0
     assert bench.complaints
+    assert not bench.sent, "not at once"
     bench.pass_time(20)
     bench.answer(part(0, batch(0, 5)))
     assert bench.position() == (1, 5)
@@ -384,3 +385,21 @@ def test_a_leader_has_longer_to_answer_than_it_may_wait() -> None:
     bench.limits.timeout_ms = 100
     bench.follow()
     assert bench.sent[0].timeout_ms > bench.request.max_wait_ms
+
+
+def test_the_leader_hears_when_the_followers_log_begins_later() -> None:
+    bench = FollowerBench()
+    bench.follow()
+    bench.answer(part(0, batch(0, 5) + batch(1, 5) + batch(2, 5), high_watermark=3))
+    bench.answer(part(0, high_watermark=3, start=2))
+    (asked,) = bench.asked()
+    assert (asked.fetch_offset, asked.log_start_offset) == (3, 2)
+
+
+def test_a_batch_that_overlaps_with_what_is_there_is_no_reason_to_begin_anew() -> None:
+    bench = FollowerBench()
+    bench.follow()
+    bench.answer(part(0, batch(0, 5, 5)))
+    bench.answer(part(0, batch(3, 5, 5)))
+    assert (bench.partitions[0].log.start_offset, bench.end()) == (0, 5)
+    assert bench.complaints
