@@ -66,7 +66,8 @@ class Cluster:
     def kill(self, number: int) -> None:
         """End a node at once, and wait until it is gone."""
         pid = self.pid_of(number)
-        os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
         while _lives(pid):
             time.sleep(0.001)
 
