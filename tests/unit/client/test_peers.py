@@ -11,7 +11,6 @@ from tapelog.wire.message import Message
 from tapelog.wire.messages.metadata_request import MetadataRequest
 from tapelog.wire.messages.vote_request import VoteRequest
 from tapelog.wire.messages.vote_response import VoteResponse
-
 from tests.unit.client.fake_net import FakeChannel, FakeNet, frame
 
 TIMEOUT_MS = 1000
