@@ -240,6 +240,6 @@ def test_a_thousand_members_and_ten_thousand_partitions_take_well_under_a_second
 
 
 def _timed(assign: Assignor, spec: GroupSpec) -> tuple[GroupAssignment, float]:
-    start_s = time.perf_counter()
+    start_s = time.process_time()
     target = assign(spec)
-    return target, time.perf_counter() - start_s
+    return target, time.process_time() - start_s
