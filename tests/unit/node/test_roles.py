@@ -9,10 +9,11 @@ import pytest
 from tapelog.metadata.delta import ImageDelta
 from tapelog.node.core import NodeCore
 from tapelog.node.partitions import PARTITIONS_PER_STEP
+from tapelog.node.truncations import CUTS_PER_STEP
 from tapelog.wire.errors import ErrorCode
 from tapelog.wire.message import Message
 from tapelog.wire.messages.fetch_request import FetchRequest
-from tapelog.wire.messages.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
+from tapelog.wire.messages.fetch_response import EpochEndOffset, FetchableTopicResponse, FetchResponse, PartitionData
 from tapelog.wire.record_batch import Record, build_batch
 from tapelog.wire.records.partition_change_record import PartitionChangeRecord
 from tests.support.rig import TOPIC, Rig, produce_request
@@ -190,3 +191,48 @@ def test_a_followers_high_watermark_survives_a_restart(rig: Rig) -> None:
     rig.node.kill()
     rig.node.boot()
     assert core_of(rig).directory.high_watermarks[TOPIC, 0] == 3
+
+
+def test_tails_that_the_new_leader_does_not_have_are_cut_a_piece_per_wake_up() -> None:
+    rig = Rig()
+    count = CUTS_PER_STEP + 10
+    rig.create(partitions=count)
+    for index in range(count):
+        rig.produce(rig.batch(b"kept"), index=index)
+        rig.produce(rig.batch(b"lost"), index=index)
+    sent = hand_over(rig, *range(count))
+    core = core_of(rig)
+    core.directory.start_checkpoint({}, lambda _: None)
+    parts = EpochEndOffset(epoch=0, end_offset=1)
+    answers = [PartitionData(partition_index=index, diverging_epoch=parts) for index in range(count)]
+    sent.answer(rig.topic_id(), *answers)
+    rig.node.settle()
+    assert not any(held.log.end_offset == 1 for held in core.partitions.all()), "after the checkpoint"
+    rig.node.pass_time(50)
+    assert all(held.log.end_offset == 1 for held in core.partitions.all())
+    assert len(sent.positions()) == count
+    assert core.partitions.fetchers.truncations.below_high_watermark == count, "it was readable: an unclean election"
+    rig.node.power_cut()
+    rig.node.boot()
+    assert [held.log.end_offset for held in core_of(rig).partitions.all()] == [1] * count
+
+
+def test_a_cut_that_finds_the_disk_full_is_tried_again(rig: Rig) -> None:
+    rig.produce(rig.batch(b"kept"))
+    rig.produce(rig.batch(b"lost"))
+    core = core_of(rig)
+    core.directory.write_checkpoints(core.partitions.high_watermarks())
+    sent = hand_over(rig, 0)
+    rig.node.disk.capacity_bytes = rig.node.disk.total_bytes() - rig.node.disk.free_bytes()
+    diverging = PartitionData(partition_index=0, diverging_epoch=EpochEndOffset(epoch=0, end_offset=1))
+    sent.answer(rig.topic_id(), diverging)
+    rig.node.settle()
+    assert rig.partition().log.end_offset == 2
+    assert sent.requests == []
+    rig.node.disk.capacity_bytes = None
+    rig.node.pass_time(30)
+    assert sent.positions() == [(0, 2, 0)]
+    sent.answer(rig.topic_id(), diverging)
+    rig.node.settle()
+    rig.node.pass_time(30)
+    assert sent.positions() == [(0, 1, 0)]
