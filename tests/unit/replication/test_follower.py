@@ -403,3 +403,11 @@ def test_a_batch_that_overlaps_with_what_is_there_is_no_reason_to_begin_anew() -
     bench.answer(part(0, batch(3, 5, 5)))
     assert (bench.partitions[0].log.start_offset, bench.end()) == (0, 5)
     assert bench.complaints
+
+
+def test_a_log_of_which_the_leader_has_nothing_is_cut_to_its_beginning() -> None:
+    bench = FollowerBench()
+    bench.lead((3, 5))
+    bench.follow()
+    bench.answer(part(0, diverging=(2, 6)))
+    assert bench.position() == (0, -1)
