@@ -1,0 +1,36 @@
+"""The cluster's seeds notice what is wrong: each planted bug is caught, by the seeds known for it or by one of 500.
+
+A change of the product gives every seed another life: whoever finds that the known seeds catch nothing any more looks
+for others (they are tried first only because that is quick).
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tapelog.sim.lives import live
+from tests.simulation.cluster_bugs import PLANTS
+
+SEEDS_MAX = 500
+KNOWN: dict[str, tuple[int, ...]] = {
+    "ack_before_replication": (1, 2, 3),
+    "disk_that_does_not_sync": (0, 1),
+    "follower_before_fsync": (5, 9, 33),
+    "followers_forget_producers": (0, 1),
+    "forgotten_truncation": (3, 10, 12),
+    "high_watermark_goes_back": (0, 1, 2),
+    "isr_never_shrinks": (0, 5, 20),
+    "marker_lost_on_failover": (10, 15, 26),
+    "shrink_counts_at_once": (3, 10, 22),
+    "stale_leader_serves": (3, 10, 18),
+    "unclean_leader": (0, 1, 2),
+}
+
+
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("name", sorted(KNOWN))
+def test_a_planted_bug_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    PLANTS[name](monkeypatch)
+    others = (seed for seed in range(SEEDS_MAX) if seed not in KNOWN[name])
+    caught = any(live(True, seed).broken for seed in (*KNOWN[name], *others))
+    assert caught, f"{name}: {PLANTS[name].__doc__} Nobody noticed in {SEEDS_MAX} lives"
