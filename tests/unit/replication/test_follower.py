@@ -411,3 +411,28 @@ def test_a_log_of_which_the_leader_has_nothing_is_cut_to_its_beginning() -> None
     bench.follow()
     bench.answer(part(0, diverging=(2, 6)))
     assert bench.position() == (0, -1)
+
+
+def test_a_leader_that_does_not_say_where_its_log_is_is_asked_again() -> None:
+    bench = FollowerBench()
+    bench.lead((1, 5))
+    bench.follow()
+    bench.answer(part(0, error=OUT_OF_RANGE), flush=False)
+    first, second = bench.sent
+    bench.sent.clear()
+    told = ListOffsetsPartitionResponse(partition_index=0, offset=100)
+    first.done(ListOffsetsResponse(topics=[ListOffsetsTopicResponse(name=TOPIC, partitions=[told])]))
+    second.done(None)
+    bench.settle()
+    assert (bench.end(), bench.sent) == (5, [])
+    bench.pass_time(20)
+    assert bench.position() == (5, 1)
+
+
+def test_a_follower_of_an_empty_leader_is_cut_to_nothing() -> None:
+    bench = FollowerBench()
+    bench.lead((1, 5))
+    bench.follow()
+    bench.answer(part(0, error=OUT_OF_RANGE))
+    tell_range(bench, 0, 0)
+    assert bench.position() == (0, -1)
