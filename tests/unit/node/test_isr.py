@@ -239,3 +239,26 @@ def test_consumers_are_sent_to_the_replica_in_their_rack() -> None:
     assert world.updates.nearest(partition, 0, "rack-3") == -1, "not in sync"
     assert world.updates.nearest(partition, 0, "rack-1") == -1, "the leader is there"
     assert world.updates.nearest(partition, 0, "elsewhere") == -1
+
+
+def test_what_was_wanted_meanwhile_is_asked_for_when_the_answer_has_come() -> None:
+    world, other = World(), Bench()
+    other.hub = other.partition.hub = world.bench.hub
+    other.partition.index = 1
+    other.partition.lead(1, 1, (ME, OTHER), (ME,), 0)
+    world.claim(OTHER)
+    other.partition.follower_fetched(OTHER, 0, 12, 0)
+    world.updates.flush()
+    assert world.sent == 1
+    world.answer()
+    assert world.sent == 2
+    assert world.node.sent[1][0].topics[0].partitions[0].partition_index == 1
+
+
+def test_racks_of_fenced_brokers_do_not_count() -> None:
+    world = World(isr=(ME, OTHER))
+    partition = world.bench.partition
+    partition.follower_fetched(OTHER, 0, 12, 0, 0)
+    world.node.image = world.node.with_fenced(OTHER)
+    world.updates.brokers_changed()
+    assert world.updates.nearest(partition, 0, "rack-2") == -1

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tapelog.replication.isr import REFUSED_BACKOFF_MS
+from tapelog.replication.isr import DOUBT_MS, REFUSED_BACKOFF_MS
 from tapelog.wire.errors import ErrorCode, KafkaError
-from tests.unit.replication.bench import ME, OTHER, THIRD, Bench
+from tests.unit.replication.bench import ME, OTHER, THIRD, Bench, Reader
 
 LAG_MS = 30_000
 
@@ -291,3 +291,51 @@ def test_replicas_come_and_go_with_the_image() -> None:
     assert bench.told.told == [(1, 0), (2, 0)]
     with pytest.raises(KafkaError):
         bench.claim(OTHER, 2)
+
+
+def test_one_that_the_image_puts_into_the_isr_is_waited_for_from_then_on() -> None:
+    bench = Bench()
+    bench.lead(isr=(ME, OTHER))
+    bench.hub.alive.pop(THIRD)
+    bench.partition.follower_fetched(THIRD, 0, 13, bench.now_ms)
+    bench.partition.update(2, (ME, OTHER, THIRD), (ME, OTHER, THIRD), bench.now_ms)
+    bench.store(1)
+    bench.claim(OTHER, 1)
+    assert bench.high_watermark == 0
+    bench.claim(THIRD, 1)
+    assert bench.high_watermark == 1
+
+
+def test_whoever_was_refused_is_not_waited_for_any_more() -> None:
+    bench = Bench()
+    bench.lead(isr=(ME, OTHER))
+    bench.claim(THIRD, 0)
+    bench.store(1)
+    bench.claim(OTHER, 1)
+    bench.hub.alive.pop(THIRD)
+    assert bench.high_watermark == 0
+    bench.partition.isr_refused(bench.asked(), ErrorCode.INELIGIBLE_REPLICA, bench.now_ms)
+    assert bench.high_watermark == 1
+
+
+def test_fetches_that_wait_look_again_when_somebody_may_enter() -> None:
+    bench = Bench()
+    partition, reader = bench.lead(isr=(ME, OTHER)), Reader()
+    partition.add_replica_fetch(reader)
+    partition.brokers_changed(bench.now_ms)
+    assert bench.hub.ripe.pop() is reader
+    reader.retry()
+    bench.claim(THIRD, 0)
+    partition.isr_refused(bench.asked(), ErrorCode.INELIGIBLE_REPLICA, bench.now_ms)
+    assert bench.hub.ripe.pop() is reader
+
+
+def test_a_doubt_ends() -> None:
+    bench = Bench()
+    partition = bench.lead(isr=(ME, OTHER))
+    bench.claim(THIRD, 0)
+    change = bench.asked()
+    change.copies = 2
+    assert partition.isr_refused(change, ErrorCode.INELIGIBLE_REPLICA, bench.now_ms)
+    assert partition.isr_refused(change, ErrorCode.INELIGIBLE_REPLICA, bench.now_ms + DOUBT_MS - 1)
+    assert not partition.isr_refused(change, ErrorCode.INELIGIBLE_REPLICA, bench.now_ms + DOUBT_MS)

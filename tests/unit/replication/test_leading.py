@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tapelog.log.config import LogConfig
 from tapelog.log.log import COORDINATOR
 from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.record_batch import Record, build_batch
@@ -252,3 +253,72 @@ def test_markers_on_page_cache_topics_wait_for_followers_and_the_disk() -> None:
     bench.claim(OTHER, end)
     bench.claim(THIRD, end)
     assert bench.told.told == [(7, 0), (8, 0)]
+
+
+def test_with_quorum_what_a_majority_has_already_is_told_at_once() -> None:
+    bench = Bench(tapelog_acks="quorum")
+    partition = bench.lead()
+    bench.store(1)
+    bench.claim(OTHER, 1)
+    partition.park(1, bench.told, 9)
+    assert bench.told.told == [(1, 0), (9, 0)]
+
+
+# -- settings that change
+
+
+def test_min_insync_replicas_may_change_while_it_runs() -> None:
+    bench = Bench()
+    partition = bench.lead(isr=(ME, OTHER))
+    assert not partition.under_min_isr
+    partition.log.update_config(LogConfig({"min.insync.replicas": "3"}))
+    partition.use_config()
+    assert partition.under_min_isr
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_what_is_written_counts_as_soon_as_the_page_cache_is_enough(alone: bool) -> None:
+    bench = Bench()
+    partition = bench.lead(replicas=(ME,), isr=(ME,)) if alone else bench.lead(replicas=(ME, OTHER), isr=(ME, OTHER))
+    bench.append(1)
+    partition.write()
+    if not alone:
+        bench.claim(OTHER, 1)
+    assert bench.told.told == []
+    partition.log.update_config(LogConfig({"tapelog.flush": "page-cache"}))
+    partition.use_config()
+    assert bench.told.told == [(1, 0)]
+
+
+def test_page_cache_topics_are_flushed_after_so_many_messages() -> None:
+    bench = Bench(tapelog_flush="page-cache", flush_messages="3")
+    partition = bench.lead()
+    for number in range(2):
+        bench.append(number)
+        partition.write()
+    assert bench.hub.unflushed == []
+    bench.append(2)
+    partition.write()
+    assert bench.hub.unflushed == [partition]
+    bench.flush()
+    bench.hub.unflushed.clear()
+    bench.append(3)
+    partition.write()
+    assert bench.hub.unflushed == []
+
+
+def test_only_what_is_led_with_followers_is_looked_after_by_the_clock() -> None:
+    bench = Bench()
+    partition = bench.lead()
+    assert partition in bench.hub.replicated
+    partition.follow(OTHER, 2)
+    assert bench.hub.replicated == {}
+    bench.lead(leader_epoch=3)
+    partition.close()
+    assert bench.hub.replicated == {}
+
+
+def test_what_came_in_is_counted() -> None:
+    bench = Bench()
+    bench.store(1, 2)
+    assert (bench.partition.batches_in, bench.partition.bytes_in) == (2, bench.partition.log.size_bytes)

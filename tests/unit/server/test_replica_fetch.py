@@ -354,3 +354,34 @@ def test_one_that_was_taken_out_of_the_isr_and_has_everything_is_asked_in_again(
     follower.send()
     assert lead.in_sync.asked is not None
     assert OTHER in lead.in_sync.asked.ids
+
+
+def test_an_epoch_that_ended_exactly_there_is_no_divergence() -> None:
+    rig = LeaderRig()
+    rig.send(b"a")
+    rig.partition().lead(2, 2, (ME, OTHER, THIRD), (ME, OTHER, THIRD), rig.clock.monotonic_ms())
+    rig.send(b"b")
+    data = Follower(rig, OTHER).one(1, epoch=2, last=1)
+    assert (data.diverging_epoch, values_of(data)) == (None, [b"b"])
+
+
+def test_the_first_epoch_of_all_is_compared_too() -> None:
+    rig = LeaderRig()
+    rig.partition().lead(3, 2, (ME, OTHER, THIRD), (ME, OTHER, THIRD), rig.clock.monotonic_ms())
+    rig.send(b"b")
+    data = Follower(rig, OTHER).one(1, epoch=3, last=0)
+    assert data.diverging_epoch is not None
+    assert data.diverging_epoch.end_offset == 0
+
+
+def test_a_broken_disk_is_told() -> None:
+    rig = LeaderRig()
+    rig.partition().offline = True
+    assert Follower(rig, OTHER).one(0).error_code == ErrorCode.KAFKA_STORAGE_ERROR
+
+
+def test_a_fetch_that_may_not_wait_is_answered_at_once() -> None:
+    rig = LeaderRig()
+    follower = Follower(rig, OTHER)
+    follower.one(0)
+    assert follower.send(max_wait_ms=0)
