@@ -12,6 +12,7 @@ import heapq
 from collections.abc import Callable
 
 from tapelog.base.timers import Timers
+from tapelog.raft import state_file
 from tapelog.raft.machine import Raft
 from tapelog.raft.values import Endpoint, ReplicaKey
 from tapelog.raft.voters import Voter, VoterSet
@@ -32,6 +33,7 @@ from tapelog.wire.messages.remove_raft_voter_response import RemoveRaftVoterResp
 from tapelog.wire.messages.update_raft_voter_request import UpdateRaftVoterRequest
 from tapelog.wire.messages.update_raft_voter_response import UpdateRaftVoterResponse
 from tapelog.wire.messages.vote_request import VoteRequest
+from tapelog.wire.messages.vote_response import VoteResponse
 from tapelog.wire.reader import Reader
 from tests.simulation.raft_node import CLUSTER as CLUSTER
 from tests.simulation.raft_node import CONFIG as CONFIG
@@ -145,6 +147,8 @@ class World:
         life.after(timeout_ms, lambda: finish(None))
 
         def answered(response: Message) -> None:
+            if isinstance(request, VoteRequest) and isinstance(response, VoteResponse):
+                self.check_vote(target, request, response)
             if self._passes(target.id, source.id):
                 self.at(self._latency_ms(), source, lambda: finish(self._over_the_wire(response, version)))
 
@@ -220,6 +224,15 @@ class World:
         assert self.digests.setdefault(end, state) == state, f"node {node.id} was told other records before {end}"
         self.commit_end = max(self.commit_end, end)
 
+    def check_vote(self, voter: Node, request: VoteRequest, response: VoteResponse) -> None:
+        """A vote is on disk when it is told."""
+        asked = request.topics[0].partitions[0]
+        if response.topics and response.topics[0].partitions[0].vote_granted and not asked.pre_vote:
+            assert voter.disk.vote is not None, f"node {voter.id} voted and did not write it down"
+            state = state_file.parse(voter.disk.vote)
+            voted = ReplicaKey(asked.replica_id, asked.replica_directory_id)
+            assert (state.epoch, state.voted) == (asked.replica_epoch, voted), f"node {voter.id} wrote {state}"
+
     def check_majority(self, leader: Node, high_watermark: int) -> None:
         """What is committed is on the disks of a majority of the voters."""
         assert leader.raft is not None
@@ -227,6 +240,7 @@ class World:
         entry = next((e for e in reversed(leader.log.entries) if e[1] == high_watermark), None)
         if entry is None:
             return
+        assert entry[2] == leader.raft.epoch, f"epoch {entry[2]} is committed by counting in {leader.raft.epoch}"
         keys = {node.key: node for node in self.nodes}
         holders = 0
         for voter in voters.voters.values():
