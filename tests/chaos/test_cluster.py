@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.cluster.story import QUICK_TIMES, Report, Story
+from tests.chaos.cluster.ending import Report
+from tests.chaos.cluster.story import QUICK_TIMES, Story
 
 MINUTES = float(os.environ.get("TAPELOG_CHAOS_MINUTES", "0"))
 SEED = int(os.environ.get("TAPELOG_CHAOS_SEED", "1"))

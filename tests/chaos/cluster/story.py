@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import random
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.chaos import application
 from tests.chaos.application import AUDIT, INPUT, OUTPUT
 from tests.chaos.application import PARTITIONS as IN_PARTITIONS
-from tests.chaos.cluster import verdict
+from tests.chaos.cluster import ending
 from tests.chaos.cluster.clocks import NodeClock, built
 from tests.chaos.cluster.disks import Disk, disk
+from tests.chaos.cluster.ending import Report
 from tests.chaos.cluster.faults import Fault, Faults
 from tests.chaos.cluster.foreign import ForeignReader, ForeignWriter, programs
 from tests.chaos.cluster.nodes import Node, kafka_nodes, tape_nodes
@@ -34,11 +33,9 @@ from tests.chaos.cluster.work import (
     QUICK,
     Banker,
     Onlooker,
-    Seen,
     Writer,
-    read,
 )
-from tests.chaos.crashes import Feed, judge
+from tests.chaos.crashes import Feed
 from tests.support.waiting import until
 
 NODES: Final = 3
@@ -58,23 +55,8 @@ QUICK_TIMES: Final = {
 """Shorter than the defaults, so that a short story sees fencing and elections too."""
 RATES: Final = (200, 100)
 """Records a second of each writer."""
-HUNG_S: Final = 25.0
-"""An application that commits nothing for so long, in peace, is killed."""
 BACK_S: Final = 60.0
 """How long a cluster whose faults are mended may take until every replica is in sync."""
-
-
-@dataclass
-class Report:
-    """What happened and what came of it."""
-
-    faults: list[str] = field(default_factory=list)
-    wrong: list[str] = field(default_factory=list)
-    figures: dict[str, float] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        told = ", ".join(f"{name} {value:g}" for name, value in self.figures.items())
-        return f"{len(self.faults)} faults; {told}; wrong: {'; '.join(self.wrong[:6]) or 'nothing'}"
 
 
 class Story:
@@ -103,7 +85,7 @@ class Story:
         self.applications: list[subprocess.Popen[bytes]] = []
         self.foreign: list[ForeignReader | ForeignWriter] = []
         self.report = Report()
-        self._calm: list[tuple[int, int]] = [(0, 0)] * len(RATES)
+        self.calm: list[tuple[int, int]] = [(0, 0)] * len(RATES)
         shim = None if kafka else built(scratch)
 
         def place(number: int) -> tuple[Disk, NodeClock]:
@@ -189,30 +171,31 @@ class Story:
     def _last_words(self) -> str:
         return " | ".join(f"{node.number}: {node.told()[-300:]}" for node in self.nodes)
 
-    def _say(self, what: str) -> None:
+    def say(self, what: str) -> None:
+        """With the time since the beginning."""
         self.tell(f"{time.monotonic() - self.began:7.1f} {what}")
 
     # -- what happens
 
     def suffer(self, fault: Fault, *, settle: bool = True) -> None:
         """One fault, from its beginning until it is mended; then, unless told otherwise, until all is well again."""
-        self._say(f"{fault.name} for {fault.seconds:.1f} s")
+        self.say(f"{fault.name} for {fault.seconds:.1f} s")
         self.report.faults.append(fault.name)
         fault.begin()
         time.sleep(fault.seconds)
         fault.mend()
-        self._restart_applications()
+        self.restart_applications()
         if settle:
             took = self.progress()
             began = time.monotonic()
             until(self.in_sync, f"in sync again ({self._last_words()})", seconds=BACK_S, pause=0.1)
-            self._say(f"acknowledged after {took:.2f} s, in sync after {took + time.monotonic() - began:.1f} s")
+            self.say(f"acknowledged after {took:.2f} s, in sync after {took + time.monotonic() - began:.1f} s")
 
     def calmly(self, happen: Callable[[], object]) -> None:
         """Faults on one node at a time; what is sent meanwhile counts for the share that must be acknowledged."""
         before = [len(writer.sent) for writer in self.writers]
         happen()
-        self._calm = list(zip(before, [len(writer.sent) for writer in self.writers], strict=True))
+        self.calm = list(zip(before, [len(writer.sent) for writer in self.writers], strict=True))
 
     def one_at_a_time(self, seconds: float) -> None:
         """Every kind of fault in turn, on one node each, as long as there is time; never two nodes at once."""
@@ -235,7 +218,7 @@ class Story:
             count = self.chance.choice([2, 3, 3, 1])
             if count == 1:
                 first = self.faults.one(self.chance.choice(self.faults.kinds()))
-                self._say(f"{first.name}, and meanwhile:")
+                self.say(f"{first.name}, and meanwhile:")
                 first.begin()
                 self.suffer(self.faults.one(self.chance.choice(self.faults.kinds())), settle=False)
                 first.mend()
@@ -243,9 +226,10 @@ class Story:
             else:
                 self.suffer(self.faults.several(count), settle=False)
             if self.chance.random() < 0.7:
-                self._say(f"acknowledged after {self.progress():.2f} s")
+                self.say(f"acknowledged after {self.progress():.2f} s")
 
-    def _restart_applications(self) -> None:
+    def restart_applications(self) -> None:
+        """Those that ended."""
         for number, process in enumerate(self.applications):
             if process.poll() is not None:
                 self.applications[number] = self._application(number, "classic")
@@ -257,125 +241,17 @@ class Story:
         self.faults.mend_all()
         self.progress()
         until(self.in_sync, f"in sync in the end ({self._last_words()})", seconds=BACK_S)
-        foreign_writers = [one for one in self.foreign if isinstance(one, ForeignWriter)]
-        for writer in self.writers:
-            writer.finish()
-        for one in foreign_writers:
-            one.finish()
-        books = [banker.finish() for banker in self.bankers]
-        inputs = self.feed.finish()
-        self._drain()
-        for process in self.applications:
-            process.terminate()
-        for process in self.applications:
-            process.wait(60)
-        counts = {
-            ORDERS: PARTITIONS,
-            LEDGER: PARTITIONS,
-            BALANCE: PARTITIONS,
-            OUTPUT: IN_PARTITIONS,
-            AUDIT: IN_PARTITIONS,
-        }
-        logs = {topic: read(self.bootstrap, topic, count) for topic, count in counts.items()}
-        wrong = self.report.wrong
-        written = {writer.name: (len(writer.sent), writer.acknowledged) for writer in self.writers}
-        written |= {one.name: (one.count, one.acknowledged) for one in foreign_writers}
-        wrong += verdict.wrong_writes(written, logs[ORDERS])
-        wrong += verdict.wrong_transactions(books, logs[LEDGER], logs[BALANCE])
-        live: dict[str, list[Seen]] = {}
-        foreign_readers = [one for one in self.foreign if isinstance(one, ForeignReader)]
-        readers: list[Onlooker | ForeignReader] = [*self.onlookers, *foreign_readers]
-        for onlooker in readers:
-            end = len(logs[onlooker.topic])
-            with contextlib.suppress(AssertionError):  # what it did not see is told below
-                until(lambda: len(onlooker.seen) >= end, "all seen", seconds=30)  # noqa: B023
-            seen = onlooker.finish()
-            unseen = verdict.wrong_views(f"{onlooker.name} of {onlooker.topic}", seen, logs[onlooker.topic])
-            if isinstance(onlooker, Onlooker):
-                live[onlooker.topic] = seen
-                unseen += [f"{onlooker.name}: {error}" for error in onlooker.errors]
-                if unseen:
-                    self._say(f"{onlooker.name} was told {onlooker.troubles}")
-            wrong += unseen
-        judged = judge(inputs, logs[OUTPUT], logs[AUDIT], live[OUTPUT], atomic=True)
-        if not judged.exact:
-            wrong.append(f"read-process-write: {judged}")
-        if not self.kafka:
-            wrong += self._replicas_that_differ()
-        self._figures(logs)
-        return self.report
+        return ending.judged(self)
 
-    def _drain(self) -> None:
-        """Until the application has committed the input's end."""
-        consumer = Consumer({"bootstrap.servers": self.bootstrap, "group.id": application.GROUP, **QUICK})
-        places = [TopicPartition(INPUT, partition) for partition in range(IN_PARTITIONS)]
-        moved: list[tuple[list[int], float]] = [([], time.monotonic())]
-
-        def done() -> bool:
-            self._restart_applications()
-            try:
-                ends = [consumer.get_watermark_offsets(place, timeout=20)[1] for place in places]
-                committed = [one.offset for one in consumer.committed(places, timeout=20)]
-            except KafkaException:
-                return False
-            if committed != moved[-1][0]:
-                moved.append((committed, time.monotonic()))
-            elif time.monotonic() - moved[-1][1] > HUNG_S:
-                self._kill_applications()
-                moved.append(([], time.monotonic()))
-            return committed == ends
-
-        until(done, "every input is processed", seconds=180, pause=0.2)
-        consumer.close()
-
-    def _kill_applications(self) -> None:
+    def kill_applications(self) -> None:
         """librdkafka's send_offsets_to_transaction may wait for ever for a coordinator that moved: as people's
         supervisors do with what hangs, and once more a crash that nobody may notice in the output."""
-        self._say("the application hangs: killed")
+        self.say("the application hangs: killed")
         self.hung += 1
         for process in self.applications:
             process.kill()
             process.wait()
-        self._restart_applications()
-
-    def _replicas_that_differ(self) -> list[str]:
-        """Partitions whose files are not the same on all nodes, when nothing is written any more."""
-        wrong = []
-        for topic, count in ((ORDERS, PARTITIONS), (LEDGER, PARTITIONS), (OUTPUT, IN_PARTITIONS)):
-            for partition in range(count):
-                files = {node.number: self._bytes_of(node, f"{topic}-{partition}") for node in self.nodes}
-                if len(set(files.values())) > 1:
-                    sizes = {number: len(content) for number, content in files.items()}
-                    wrong.append(f"the replicas of {topic}-{partition} differ: {sizes} bytes")
-        return wrong
-
-    @staticmethod
-    def _bytes_of(node: Node, name: str) -> bytes:
-        (directory,) = node.disk.path.glob(f"node-*/logs/{name}")
-        return b"".join(file.read_bytes() for file in sorted(directory.glob("*.log")))
-
-    def _figures(self, logs: dict[str, list[Seen]]) -> None:
-        figures = self.report.figures
-        sent = sum(len(writer.sent) for writer in self.writers)
-        failed = [one for writer in self.writers for one in writer.sent if one.error]
-        figures["sent"] = sent
-        figures["failed"] = len(failed)
-        calm = [
-            one for writer, (start, end) in zip(self.writers, self._calm, strict=True) for one in writer.sent[start:end]
-        ]
-        if calm:
-            figures["calm_sent"] = len(calm)
-            figures["calm_failed"] = sum(1 for one in calm if one.error)
-            figures["calm_worst_s"] = round(max(one.done_at - one.at for one in calm), 2)
-        for one in self.foreign:
-            if isinstance(one, ForeignWriter):
-                figures[f"{one.name}_sent"], figures[f"{one.name}_failed"] = one.count, len(one.failed)
-        figures["transactions"] = sum(len(banker.book.ended) for banker in self.bankers)
-        for outcome in ("committed", "aborted", "unknown"):
-            figures[outcome] = sum(1 for b in self.bankers for one in b.book.ended if one.outcome == outcome)
-        figures["hung"] = self.hung
-        figures["processed"] = len(logs[OUTPUT])
-        figures["seconds"] = round(time.monotonic() - self.began)
+        self.restart_applications()
 
     def close(self) -> None:
         """However it ended."""

@@ -145,8 +145,8 @@ class Banker(threading.Thread):
         records = []
         for part in range(self._chance.randint(2, 6)):
             topic = LEDGER if part % 2 == 0 else BALANCE
-            value = f"{self.name} {number} {part} {'commit' if keep else 'abort'}"
-            records.append((topic, self._chance.randrange(PARTITIONS), value.encode()))
+            text = f"{self.name} {number} {part} {'commit' if keep else 'abort'}"
+            records.append((topic, self._chance.randrange(PARTITIONS), text.encode()))
         one = Ended(number, records)
         self.book.ended.append(one)
         producer.begin_transaction()
