@@ -15,6 +15,24 @@ from tapelog.sim.lives import live
 
 SEEDS = int(os.environ.get("TAPELOG_CLUSTER_SEEDS", "300"))
 CHUNK = 10
+RARE = (
+    "ISR shrinks to one",
+    "another active controller",
+    "bit rot",
+    "controlled shutdown",
+    "coordinator failover mid-transaction",
+    "divergent truncation",
+    "fsync error",
+    "full disk",
+    "leader from the eligible replicas",
+    "lost rename",
+    "partition without leader",
+    "pre-vote rejected",
+    "reassignment ends",
+    "unclean start",
+    "vote rejected",
+    "zombie leader",
+)
 TRACE = "from tapelog.sim.lives import live; l = live(True, {seed}); print(*l.trace, l.virtual_ms, l.events, sep='\\n')"
 
 
@@ -24,6 +42,16 @@ def test_a_cluster_keeps_its_promises(first: int) -> None:
     for seed in range(first, min(first + CHUNK, SEEDS)):
         lived = live(True, seed)
         assert not lived.broken, f"seed {seed}: {lived.broken}; last events: {lived.trace[-8:]}"
+
+
+@pytest.mark.timeout(0)
+def test_what_happens_seldom_does_happen() -> None:
+    counted: dict[str, int] = {}
+    for seed in range(12, 40):
+        for name, count in live(True, seed).events.items():
+            counted[name] = counted.get(name, 0) + count
+    missing = [name for name in RARE if not counted.get(name)]
+    assert not missing, f"never happened: {missing}; counted: {counted}"
 
 
 def test_a_seed_gives_the_same_trace_under_any_hash_seed() -> None:
