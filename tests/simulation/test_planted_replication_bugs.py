@@ -1,4 +1,4 @@
-"""The random lives of a replicated partition notice what is wrong. Interpreted only: compiled code cannot be replaced."""
+"""Random lives of a replicated partition notice what is wrong. Interpreted only: compiled code cannot be replaced."""
 
 from __future__ import annotations
 
