@@ -9,9 +9,9 @@ from tapelog.sim.applications import TOPIC, Applications
 from tapelog.sim.cluster import Cluster
 from tapelog.sim.machine import Machine
 
-STUCK_MS: Final = 30_000
-PATIENCE_MS: Final = 10_000
-"""Several times replica.lag.time.max.ms and the session timeout together."""
+STUCK_MS: Final = 120_000
+PATIENCE_MS: Final = 45_000
+"""More than replica.lag.time.max.ms, the session timeout and replica.socket.timeout.ms together."""
 
 
 class Trials:
