@@ -76,6 +76,7 @@ class ReplicationWorld:
         self.bench.now_ms += ms
         self.bench.hub.now_ms = self.bench.now_ms
         self.partition.check_isr(self.bench.now_ms)
+        self.partition.hurry(self.bench.now_ms)
 
     # -- followers
 
@@ -176,9 +177,7 @@ class ReplicationWorld:
             assert self.partition.own_end > -1 - offset, "acks=1 before our own disk has it"
             return
         safe = [id for id in REPLICAS if self.end_of(id) > offset]
-        if self.quorum:
-            assert len(safe) >= 2, "a minority"
-            return
+        assert len(safe) >= 2 or not self.quorum, "a minority"
         assert len(safe) >= self.min_isr
         self.promised = max(self.promised, offset + 1)
 

@@ -51,7 +51,7 @@ class LogConfig:
         # flush.messages=1 asks for every batch to be on disk before it is acknowledged: what "fsync" means
         self.page_cache = given.get("tapelog.flush", "fsync") == "page-cache" and self.flush_messages > 1
         self.min_insync_replicas = number("min.insync.replicas", 1)
-        # acks=all answers when a majority of the replicas has it, instead of every in-sync one
+        # whoever holds up what a majority has leaves the ISR at once, instead of after replica.lag.time.max.ms
         self.acks_quorum = given.get("tapelog.acks", "all") == "quorum"
 
 

@@ -166,6 +166,7 @@ class IsrUpdates:
         for partition in list(node.hub.replicated):
             if look:
                 partition.check_isr(now_ms)
+            partition.hurry(now_ms)
             partition.expire_parked(now_ms - TICK_MS)
         node.timers.after(TICK_MS, self._tick)
 

@@ -80,6 +80,15 @@ class Leadership:
         ends.sort(reverse=True)
         return ends[needed - 1]
 
+    def behind(self, end: int) -> list[int]:
+        """Members of the ISR, other than ourselves, that have not claimed so much."""
+        found: list[int] = []
+        for id in self.in_sync.isr:
+            follower = self.followers.get(id)
+            if id != self.hub.node_id and (follower is None or follower.end < end):
+                found.append(id)
+        return found
+
     def grows(self, leader_end: int) -> None:
         """The log is about to grow beyond leader_end: those who have all of it had it as long as they fetched at all
         (a follower's session does not name partitions in which nothing happens)."""

@@ -25,6 +25,8 @@ from tapelog.wire.errors import ErrorCode, KafkaError
 ORIGIN_CLIENT: Final = CLIENT
 ORIGIN_COORDINATOR: Final = COORDINATOR
 NO_LEADER: Final = -1
+QUORUM_PATIENCE_MS: Final = 200
+"""With `tapelog.acks=quorum`: so long may the slowest replicas hold up what a majority has."""
 _STORAGE_ERROR: Final = int(ErrorCode.KAFKA_STORAGE_ERROR)
 _NOT_LEADER: Final = int(ErrorCode.NOT_LEADER_OR_FOLLOWER)
 _INVALID_TXN_STATE: Final = int(ErrorCode.INVALID_TXN_STATE)
@@ -61,6 +63,9 @@ class Partition(WaitingRoom):
         """On a follower: what its leader has committed."""
         self.leader_start_offset = -1
         self.in_followed = False
+        self._majority_end = -1
+        self._majority_ms = 0
+        """With `tapelog.acks=quorum`: up to where, and since when, a majority has what the others hold up."""
         self.guards = Guards(hub)
         self.bytes_in = 0
         self.bytes_out = 0
@@ -114,14 +119,11 @@ class Partition(WaitingRoom):
         return appended
 
     def park(self, end_offset: int, waiter: AppendWaiter, index: int) -> None:
-        """Tell the waiter when everything below end_offset is committed; at once if it already is. On topics with
-        `tapelog.acks=quorum`: when a majority of the replicas has it."""
+        """Tell the waiter when everything below end_offset is committed; at once if it already is."""
         if end_offset <= self.high_watermark:
             waiter.committed(index)
-        elif self.alone or not self.log.config.acks_quorum:
-            self._parked.append(Parked(end_offset, waiter, index))
         else:
-            self._park_for_majority(end_offset, waiter, index)
+            self._parked.append(Parked(end_offset, waiter, index))
 
     def park_local(self, end_offset: int, waiter: AppendWaiter, index: int) -> None:
         """acks=1: tell the waiter when this node's own disk has it (`page_cache` topics: when it is written)."""
@@ -141,12 +143,6 @@ class Partition(WaitingRoom):
             waiter.committed(index)
         else:
             self._parked.append(Parked(end_offset, waiter, index))
-
-    def _park_for_majority(self, end_offset: int, waiter: AppendWaiter, index: int) -> None:
-        if self.leadership is not None and end_offset <= self.leadership.majority_end(self.own_end):
-            waiter.committed(index)
-        else:
-            self._parked_majority.append(Parked(end_offset, waiter, index))
 
     # --- disk ----------------------------------------------------------------------------------------------------
 
@@ -307,6 +303,23 @@ class Partition(WaitingRoom):
                 self._ask([id for id in lead.in_sync.isr if id not in late])
         self._moved(now_ms)
 
+    def hurry(self, now_ms: int) -> None:
+        """By the clock, `tapelog.acks=quorum`: what a majority has had for a while is not held up by the others. They
+        are asked out of the ISR first, so that none of them can be elected without it."""
+        lead = self.leadership
+        if lead is None or not self.log.config.acks_quorum or not self._parked or lead.in_sync.asked is not None:
+            self._majority_end = -1
+            return
+        had = self._majority_end
+        if had > self.high_watermark and now_ms - self._majority_ms >= QUORUM_PATIENCE_MS:
+            late = lead.behind(had)
+            if late:
+                self._ask([id for id in lead.in_sync.isr if id not in late])
+            self._majority_end = -1
+        elif had <= self.high_watermark:
+            end = lead.majority_end(self.own_end)
+            self._majority_end, self._majority_ms = (end, now_ms) if end > self.high_watermark else (-1, now_ms)
+
     def brokers_changed(self, now_ms: int) -> None:
         """Other brokers live, or in other epochs: those the high watermark waits for have changed with that."""
         wake(self.hub, self._tail_waiters)
@@ -392,12 +405,8 @@ class Partition(WaitingRoom):
         if self._parked_local:
             release(self._parked_local, own_end)
         if lead is not None:
-            if self._parked_majority:
-                release(self._parked_majority, lead.majority_end(own_end))
             own_end = lead.ceiling(own_end, self.log.written_end, now_ms)
         self._advance(own_end)
-        if self._parked_majority:
-            release(self._parked_majority, self.high_watermark)
         if self._parked_markers:
             self._release_markers()
 
@@ -432,4 +441,4 @@ class Partition(WaitingRoom):
             assert self.high_watermark <= log.durable_end, (self.high_watermark, log.durable_end)
         assert not self.alone or self.leading
         if not self.leading:
-            assert not (self._parked or self._parked_local or self._parked_majority or self._parked_markers)
+            assert not (self._parked or self._parked_local or self._parked_markers)

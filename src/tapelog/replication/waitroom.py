@@ -33,8 +33,6 @@ class WaitingRoom:
         """For the high watermark."""
         self._parked_local: deque[Parked] = deque()
         """For the leader's own disk, where followers make that something else than the high watermark."""
-        self._parked_majority: deque[Parked] = deque()
-        """For a majority of the replicas."""
         self._parked_markers: deque[Parked] = deque()
         """For the high watermark and the disk: markers on `page_cache` topics."""
         self._waiters: dict[FetchWaiter, None] = {}
@@ -65,7 +63,7 @@ class WaitingRoom:
 
     def fail_replicated_above(self, offset: int, code: int) -> None:
         """The same, for those alone who wait for followers too."""
-        queues = (self._parked, self._parked_majority, self._parked_markers)
+        queues = (self._parked, self._parked_markers)
         for entry in [entry for queue in queues for entry in _take(queue, offset)]:
             entry.waiter.failed(entry.index, code)
 
@@ -82,8 +80,8 @@ class WaitingRoom:
         for entry in late:
             entry.waiter.failed(entry.index, _TIMED_OUT)
 
-    def _queues(self) -> tuple[deque[Parked], deque[Parked], deque[Parked], deque[Parked]]:
-        return self._parked, self._parked_local, self._parked_majority, self._parked_markers
+    def _queues(self) -> tuple[deque[Parked], deque[Parked], deque[Parked]]:
+        return self._parked, self._parked_local, self._parked_markers
 
 
 def release(parked: deque[Parked], offset: int) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from tapelog.log.config import LogConfig
 from tapelog.log.log import COORDINATOR
+from tapelog.replication.partition import QUORUM_PATIENCE_MS
 from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.record_batch import Record, build_batch
 from tests.unit.replication.bench import ME, OTHER, THIRD, Bench, Reader
@@ -176,28 +177,53 @@ def test_coordinators_write_nothing_below_min_isr() -> None:
 # -- tapelog.acks=quorum
 
 
-def test_with_quorum_a_majority_is_enough() -> None:
+def _waits_for(bench: Bench, by_ms: int) -> None:
+    """Let the clock look twice, by_ms apart."""
+    bench.partition.hurry(bench.now_ms)
+    bench.partition.hurry(bench.now_ms + by_ms)
+
+
+def test_with_quorum_the_slow_one_is_asked_out_before_a_majority_is_enough() -> None:
     bench = Bench(tapelog_acks="quorum")
-    bench.lead()
+    partition = bench.lead()
     bench.store(1)
-    assert bench.told.told == []
     bench.claim(THIRD, 1)
-    assert (bench.told.told, bench.high_watermark) == ([(1, 0)], 0), "acknowledged, and readable once all have it"
-    bench.store(2)
-    bench.claim(OTHER, 1)
-    assert bench.high_watermark == 1
-    bench.claim(OTHER, 2)
-    assert bench.told.told == [(1, 0), (2, 0)]
+    assert bench.told.told == [], "OTHER might be elected, and has nothing of it"
+    _waits_for(bench, QUORUM_PATIENCE_MS)
+    assert partition.leadership is not None
+    change = partition.leadership.in_sync.asked
+    assert change is not None and change.ids == (ME, THIRD)
+    assert bench.told.told == [], "not before the controller agrees"
+    partition.isr_agreed(change, (ME, THIRD), 1, bench.now_ms)
+    assert (bench.told.told, bench.high_watermark) == ([(1, 0)], 1)
 
 
-def test_with_quorum_the_leader_need_not_be_of_the_majority() -> None:
+def test_with_quorum_the_slow_one_has_a_moment() -> None:
     bench = Bench(tapelog_acks="quorum")
-    bench.lead()
-    bench.append(1)
-    bench.partition.write()
-    bench.claim(OTHER, 1)
+    partition = bench.lead()
+    bench.store(1)
     bench.claim(THIRD, 1)
-    assert bench.told.told == [(1, 0)]
+    _waits_for(bench, QUORUM_PATIENCE_MS - 1)
+    assert partition.leadership is not None and partition.leadership.in_sync.asked is None
+    bench.claim(OTHER, 1)
+    assert (bench.told.told, bench.high_watermark) == ([(1, 0)], 1)
+
+
+def test_with_quorum_nobody_is_asked_out_without_a_majority() -> None:
+    bench = Bench(tapelog_acks="quorum")
+    partition = bench.lead()
+    bench.store(1)
+    _waits_for(bench, 10 * QUORUM_PATIENCE_MS)
+    assert partition.leadership is not None and partition.leadership.in_sync.asked is None
+
+
+def test_without_quorum_nobody_is_hurried() -> None:
+    bench = Bench()
+    partition = bench.lead()
+    bench.store(1)
+    bench.claim(THIRD, 1)
+    _waits_for(bench, 10 * QUORUM_PATIENCE_MS)
+    assert partition.leadership is not None and partition.leadership.in_sync.asked is None
 
 
 def test_with_quorum_a_minority_in_sync_is_too_few() -> None:
@@ -253,15 +279,6 @@ def test_markers_on_page_cache_topics_wait_for_followers_and_the_disk() -> None:
     bench.claim(OTHER, end)
     bench.claim(THIRD, end)
     assert bench.told.told == [(7, 0), (8, 0)]
-
-
-def test_with_quorum_what_a_majority_has_already_is_told_at_once() -> None:
-    bench = Bench(tapelog_acks="quorum")
-    partition = bench.lead()
-    bench.store(1)
-    bench.claim(OTHER, 1)
-    partition.park(1, bench.told, 9)
-    assert bench.told.told == [(1, 0), (9, 0)]
 
 
 # -- settings that change
