@@ -21,16 +21,18 @@ def test_kafkas_tool_describes_removes_and_adds_controllers(cluster: Cluster, tm
     def tool(*arguments: str) -> str:
         return run(java(TOOL, "--bootstrap-server", cluster.node(1).bootstrap, *arguments))
 
-    def voters() -> dict[str, str]:
+    def replicas() -> list[list[str]]:
         lines = [line.split() for line in tool("describe", "--replication").splitlines()[1:]]
-        return {line[0]: line[-1] for line in lines if line}
+        return [line for line in lines if line]
+
+    def voters() -> dict[str, str]:
+        return {line[0]: line[-1] for line in replicas()}
 
     assert sorted(voters().values()) == ["Follower", "Follower", "Leader"]
     last = max((id for id, status in voters().items() if status == "Follower"), key=int)
     home = cluster.data_dir / f"node-{last}"
     config = NodeConfig.from_toml((home / "node.toml").read_text())
-    voter = next(voter for voter in config.voters if voter.startswith(f"{last}@"))
-    directory = voter.rpartition(":")[2]
+    directory = next(line[1] for line in replicas() if line[0] == last)
     out = tool("remove-controller", "--controller-id", last, f"--controller-directory-id={directory}")
     assert f"controller {last}" in out
     assert voters()[last] == "Observer"

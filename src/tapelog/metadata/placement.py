@@ -12,7 +12,7 @@ from typing import Final
 
 from tapelog.base.ports import Entropy
 from tapelog.metadata.electorate import default_directory
-from tapelog.metadata.image import BrokerImage, MetadataImage
+from tapelog.metadata.image import RESOURCE_BROKER, BrokerImage, MetadataImage
 from tapelog.metadata.record_types import PartitionRecord
 from tapelog.wire.errors import ErrorCode, KafkaError
 
@@ -22,7 +22,7 @@ LOADS_PARTITIONS_MAX: Final = 50_000
 
 def place(image: MetadataImage, count: int, replication_factor: int, entropy: Entropy) -> list[list[int]]:
     """Replicas for `count` new partitions, leader first; KafkaError if there are too few brokers."""
-    usable = [image.brokers[id] for id in sorted(image.brokers) if _usable(image.brokers[id])]
+    usable = [image.brokers[id] for id in sorted(image.brokers) if _usable(image, image.brokers[id])]
     active = [broker for broker in usable if not broker.fenced]
     if replication_factor > len(usable):
         raise KafkaError(
@@ -37,9 +37,11 @@ def place(image: MetadataImage, count: int, replication_factor: int, entropy: En
     return [[*dealer.deal(min(replication_factor, len(active))), *fill] for _ in range(count)]
 
 
-def _usable(broker: BrokerImage) -> bool:
+def _usable(image: MetadataImage, broker: BrokerImage) -> bool:
     if broker.in_controlled_shutdown:
         return False
+    if image.config(RESOURCE_BROKER, str(broker.id)).get("cordoned.log.dirs") == "*":
+        return False  # its own heartbeats will say so, too, a little later
     return not broker.cordoned_log_dirs or any(id not in broker.cordoned_log_dirs for id in broker.log_dirs)
 
 

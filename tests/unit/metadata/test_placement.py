@@ -6,7 +6,10 @@ from collections import Counter
 
 import pytest
 
+from tapelog.metadata.delta import replay
+from tapelog.metadata.image import RESOURCE_BROKER
 from tapelog.metadata.placement import place
+from tapelog.metadata.record_types import ConfigRecord
 from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from tests.unit.metadata.desk import Desk, directory
@@ -92,3 +95,9 @@ def test_a_leaving_broker_gets_nothing_new() -> None:
     desk.create("t", [1, 2])
     desk.heartbeat(1, stop=True)
     assert all(1 not in replicas for replicas in place(desk.image, 9, 2, SeededEntropy()))
+
+
+def test_a_broker_that_is_told_to_take_nothing_new_gets_nothing_even_before_it_says_so() -> None:
+    told = ConfigRecord(resource_type=RESOURCE_BROKER, resource_name="2", name="cordoned.log.dirs", value="*")
+    image = replay(Cluster(brokers=3).image, told)
+    assert all(2 not in replicas for replicas in place(image, 9, 2, SeededEntropy()))
