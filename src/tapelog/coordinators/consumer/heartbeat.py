@@ -22,6 +22,7 @@ from tapelog.coordinators.consumer.member import (
     JOINING_EPOCH,
     NEW_MEMBER,
     STATIC_LEAVING_EPOCH,
+    UNREVOKED_PARTITIONS,
     CurrentAssignment,
     MemberMetadata,
     Owned,
@@ -67,7 +68,12 @@ def heartbeat(
         member_epoch=current.epoch,
         heartbeat_interval_ms=next_heartbeat_ms(groups, seat, current),
     )
-    if joining or _says_everything(request) or current.assigned != seat.current.assigned:
+    if (
+        joining
+        or _says_everything(request)
+        or current.assigned != seat.current.assigned
+        or _missed_an_answer(request, seat, current)
+    ):
         response.assignment = _assignment(current.assigned)
     converted = not group.is_empty and groups.find(group.group_id) is None
     return Outcome(
@@ -245,6 +251,12 @@ def _says_everything(request: ConsumerGroupHeartbeatRequest) -> bool:
     """A full request: the member is not sure that its last answer arrived."""
     subscribed = request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None
     return request.rebalance_timeout_ms != -1 and subscribed and request.topic_partitions is not None
+
+
+def _missed_an_answer(request: ConsumerGroupHeartbeatRequest, seat: Seat, current: CurrentAssignment) -> bool:
+    """The member names an older epoch than it has, or does not give back what it was told to: some clients send a
+    heartbeat whose answer was lost again as it was, and would never hear of their assignment."""
+    return request.member_epoch != seat.current.epoch or current.state == UNREVOKED_PARTITIONS
 
 
 def _assignment(owned: Owned) -> Assignment:
