@@ -204,6 +204,10 @@ class Bench:
                 self.coordinator.runtime.on_elected(partition, 1)
             self.settle()
 
+    def run_due(self) -> int:
+        """Run the timers that are due; how many."""
+        return self.timers.run_due()
+
     def value(self, group_id: str, name: str) -> str | None:
         """What was set for a group."""
         return self.overrides.get((group_id, name))
@@ -212,7 +216,7 @@ class Bench:
         """End of a wake-up, and of those that follow from it at the same instant."""
         for _ in range(self.rounds):
             self.flush()
-            if not self.timers.run_due():
+            if not self.run_due():
                 break
         self.flush()
 
