@@ -66,9 +66,12 @@ def test_a_broker_is_drained_gets_nothing_new_is_restored_and_taken_out(
         tape("topic", "create", first, "-p", "8", "-r", "3")
         tape("produce", first, stdin="\n".join(map(str, range(800))))
         assert on_node_4(first) > 0
+        tape("broker", "drain", "4", code=2)
+        assert not any(one["cordoned"] for one in tape.json("broker", "list")), "without a yes nothing has changed"
         tape("broker", "drain", "4", "--yes")
         assert "gets nothing new" in tape.err
         assert on_node_4(first) == 0
+        assert tape.json("rebalance")["moves"] == [], "nor does it get anything back"
         tape("topic", "create", second, "-p", "8", "-r", "3")
         assert on_node_4(second) == 0
         tape("broker", "restore", "4")

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 app = typer.Typer(help="List brokers, empty one for maintenance, take one out for good.", no_args_is_help=True)
 
 POLL_S = 0.3
-CORDON = "cordoned.log.dirs"
 BrokerId = Annotated[int, typer.Argument(metavar="ID", help="The broker's id; `tape broker list` shows them.")]
 
 
@@ -40,6 +39,7 @@ def list_brokers(
     """
     from tapelog.cli import cluster_asks
     from tapelog.cli.cluster_state import document
+    from tapelog.cli.cluster_view import standing
 
     with open_wire(bootstrap, properties, timeout) as wire:
         state = cluster_asks.cluster_state(wire)
@@ -54,7 +54,7 @@ def list_brokers(
             entry["id"],
             entry["address"],
             entry["rack"],
-            Text("fenced", style="bold red") if entry["state"] == "fenced" else "up",
+            standing(entry["state"] == "fenced", bool(entry["cordoned"])),
             entry["quorum"],
             entry["leaders"],
             entry["replicas"],
@@ -90,10 +90,20 @@ def drain(
         known(state, broker)
         refuse_moving(state)
         changes = planned(state, leave=[broker], only_leave=True)
-        cordoned = not plan_only and _cordon(wire, broker, True)
-        show_and_apply(wire, state, changes, apply=not plan_only, rate=rate, parallel=parallel, yes=yes, json=json)
+        cordoned: list[bool] = []
+        show_and_apply(
+            wire,
+            state,
+            changes,
+            apply=not plan_only,
+            rate=rate,
+            parallel=parallel,
+            yes=yes,
+            json=json,
+            agreed=lambda: cordoned.append(_cordon(wire, broker, True)),
+        )
     if not json and not plan_only:
-        news = "gets nothing new" if cordoned else "may still get new topics"
+        news = "gets nothing new" if all(cordoned) else "may still get new topics"
         also = f"`tape broker remove {broker}` takes it out, `tape broker restore {broker}` takes it back in"
         remark(f"broker {broker} holds nothing and {news}; {also}")
 
@@ -121,6 +131,7 @@ def restore(
 
 def _cordon(wire: Wire, number: int, closed: bool) -> bool:
     """Keep new replicas away from a broker, or let them come (cordoned.log.dirs, KIP-1066). False if it cannot."""
+    from tapelog.cli.cluster_asks import CORDON
     from tapelog.cli.throttle import BROKER, DELETE, SET, change
 
     try:

@@ -21,7 +21,7 @@ app.command("add-voter")(add_voter)
 def describe(
     everything: Annotated[bool, typer.Option("--all", "-a", help="Name every partition that is not well.")] = False,
     check: Annotated[
-        bool, typer.Option("--check", help="Exit code 5 if replicas are missing, 6 if partitions are offline.")
+        bool, typer.Option("--check", help="Exit code 5: brokers, replicas or votes missing; 6: partitions offline.")
     ] = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
     properties: Properties = None,
@@ -40,4 +40,5 @@ def describe(
         state = cluster_state(wire)
     emit(json, document(state), lambda: drawn(state, everything=everything))
     if check:
-        raise typer.Exit(EXIT_ERR if state.offline else EXIT_WARN if state.under_replicated else EXIT_OK)
+        lacking = state.under_replicated or state.gone or state.voiceless
+        raise typer.Exit(EXIT_ERR if state.offline else EXIT_WARN if lacking else EXIT_OK)

@@ -6,6 +6,7 @@ Everything goes to a broker, as any client's request; what only a controller kno
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TypeVar
 
 from tapelog.cli.cluster_state import Broker, ClusterState, Partition, Quorum, Voter
@@ -13,6 +14,8 @@ from tapelog.cli.output import CliError
 from tapelog.cli.raw import Node, Wire, check
 from tapelog.wire.messages.describe_cluster_request import DescribeClusterRequest
 from tapelog.wire.messages.describe_cluster_response import DescribeClusterResponse
+from tapelog.wire.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
+from tapelog.wire.messages.describe_configs_response import DescribeConfigsResponse
 from tapelog.wire.messages.describe_log_dirs_request import DescribeLogDirsRequest
 from tapelog.wire.messages.describe_log_dirs_response import DescribeLogDirsResponse
 from tapelog.wire.messages.describe_quorum_request import DescribeQuorumRequest
@@ -23,6 +26,9 @@ from tapelog.wire.messages.list_partition_reassignments_request import ListParti
 from tapelog.wire.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
 
 METADATA_TOPIC = "__cluster_metadata"
+BROKER = 4
+CORDON = "cordoned.log.dirs"
+"""A broker that has `*` here gets no new replicas (KIP-1066)."""
 Moving = dict[tuple[str, int], tuple[tuple[int, ...], tuple[int, ...]]]
 
 
@@ -37,7 +43,7 @@ def cluster_state(wire: Wire, *, sizes: bool = True, quorum: bool = True) -> Clu
     return ClusterState(
         cluster_id,
         controller,
-        tuple(found),
+        tuple(with_cordons(wire, found)),
         tuple(partitions(wire, on_the_move or {})),
         _unless_refused(remarks, "the quorum", lambda: describe_quorum(wire)) if quorum else None,
         log_sizes(wire, found, remarks) if sizes else {},
@@ -63,6 +69,21 @@ def brokers(wire: Wire) -> tuple[str, int, list[Broker]]:
     check(told.error_code, told.error_message or "the cluster cannot be described")
     found = [Broker(Node(one.broker_id, one.host, one.port), one.rack, one.is_fenced) for one in told.brokers]
     return told.cluster_id, told.controller_id, sorted(found, key=lambda one: one.id)
+
+
+def with_cordons(wire: Wire, found: Iterable[Broker]) -> list[Broker]:
+    """The same brokers, with `cordoned` as each one's own configuration says; one that does not answer is not."""
+    return [replace(one, cordoned=not one.fenced and _is_cordoned(wire, one)) for one in found]
+
+
+def _is_cordoned(wire: Wire, broker: Broker) -> bool:
+    asked = DescribeConfigsResource(BROKER, str(broker.id), [CORDON])
+    try:
+        told = wire.ask(DescribeConfigsRequest([asked]), DescribeConfigsResponse, broker.node)
+    except CliError:
+        return False
+    values = [config.value for result in told.results for config in result.configs if config.name == CORDON]
+    return any("*" in (value or "").split(",") for value in values)
 
 
 def partitions(wire: Wire, on_the_move: Moving) -> list[Partition]:

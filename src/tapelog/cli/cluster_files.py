@@ -111,16 +111,16 @@ def planned(data: str, host: str, port: int, nodes: int, settings: dict[str, str
     plan = []
     for number in range(1, nodes + 1):
         earlier = before.get(number)
-        votes = number in controllers
+        controller = _controller(number, controllers, earlier)
         plan.append(
             PlannedNode(
                 directory_of(data, number),
                 NodeConfig(
                     node_id=number,
                     cluster_id=cluster_id,
-                    roles=(ROLE_BROKER, ROLE_CONTROLLER) if votes else (ROLE_BROKER,),
+                    roles=(ROLE_BROKER, ROLE_CONTROLLER) if controller is not None else (ROLE_BROKER,),
                     listeners=[Listener("PLAINTEXT", host, _port(port, number, earlier, ports))],
-                    controller_listener=Listener("CONTROLLER", CONTROLLER_HOST, controllers[number]) if votes else None,
+                    controller_listener=controller,
                     log_dirs=[os.path.join(directory_of(data, number), node_files.LOG_DIR)],
                     voters=voters,
                     settings=chosen,
@@ -212,6 +212,13 @@ def _controller_ports(voters: list[str]) -> dict[int, int]:
     return found
 
 
+def _controller(number: int, ports: dict[int, int], earlier: NodeConfig | None) -> Listener | None:
+    """Where a node's controller listens: as the voters say, or as its own file does if it was made one later."""
+    if number in ports:
+        return Listener("CONTROLLER", CONTROLLER_HOST, ports[number])
+    return earlier.controller_listener if earlier is not None and earlier.is_controller else None
+
+
 def _port(first: int, number: int, earlier: NodeConfig | None, ports: Ports) -> int:
     if first:
         return first + number - 1
@@ -223,10 +230,14 @@ def _port(first: int, number: int, earlier: NodeConfig | None, ports: Ports) -> 
 
 
 def formatted(directory: str) -> bytes | None:
-    """The id of the log directory there, if it has one."""
-    path = os.path.join(directory, node_files.LOG_DIR, META_PROPERTIES)
+    """The id of a node's log directory as `tape up` makes it, if it has one."""
+    return directory_id_in(os.path.join(directory, node_files.LOG_DIR))
+
+
+def directory_id_in(log_dir: str) -> bytes | None:
+    """The id of this log directory, if it has one."""
     try:
-        with open(path, "rb") as opened:
+        with open(os.path.join(log_dir, META_PROPERTIES), "rb") as opened:
             return uuid_bytes(parse_meta_properties(opened.read())["directory.id"])
     except (OSError, KeyError, ValueError):
         return None

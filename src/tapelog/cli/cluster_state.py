@@ -10,11 +10,12 @@ from tapelog.cli.raw import Node
 
 @dataclass(frozen=True, slots=True, order=True)
 class Broker:
-    """A registered broker. `fenced`: it is registered, but not there (or not yet)."""
+    """A registered broker. `fenced`: it is registered, but not there (or not yet). `cordoned`: it gets no replicas."""
 
     node: Node
     rack: str | None = None
     fenced: bool = False
+    cordoned: bool = False
 
     @property
     def id(self) -> int:
@@ -129,6 +130,19 @@ class ClusterState:
         return [one for one in self.partitions if one.missing and not one.offline]
 
     @property
+    def gone(self) -> list[int]:
+        """Brokers that are registered and not there."""
+        return [one.id for one in self.brokers if one.fenced]
+
+    @property
+    def voiceless(self) -> list[int]:
+        """Nodes that should vote and cannot: they came back with another disk, and the quorum knows the old one."""
+        if self.quorum is None:
+            return []
+        observing = [one.id for one in self.quorum.observers]
+        return [one.id for one in self.quorum.voters if one.id in observing]
+
+    @property
     def moving(self) -> list[Partition]:
         """Being reassigned."""
         return [one for one in self.partitions if one.moving]
@@ -164,6 +178,7 @@ def document(state: ClusterState) -> dict[str, object]:
                 "address": one.address,
                 "rack": one.rack,
                 "state": "fenced" if one.fenced else "up",
+                "cordoned": one.cordoned,
                 "leaders": len(state.led_by(one.id)),
                 "replicas": len(state.on(one.id)),
                 "bytes": state.bytes_on(one.id),

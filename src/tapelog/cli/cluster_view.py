@@ -90,12 +90,18 @@ def _broker_row(state: ClusterState, broker: Broker, most: int) -> list[object]:
         Text(str(broker.id), style="bold"),
         broker.address,
         broker.rack,
-        Text("fenced", style="bold red") if broker.fenced else Text("up", style="green"),
+        standing(broker.fenced, broker.cordoned),
         leads,
         len(held),
         None if size is None else format_size(size),
         bar(leads, len(held) - leads - late, late, most),
     ]
+
+
+def standing(fenced: bool, cordoned: bool) -> Text:
+    """How a broker is, in a word or two."""
+    word = Text("fenced", style="bold red") if fenced else Text("up", style="green")
+    return word.append(", cordoned", "yellow") if cordoned else word
 
 
 def bar(leads: int, follows: int, late: int, most: int) -> Text:
@@ -115,6 +121,9 @@ def _health(state: ClusterState, shown_max: int) -> Iterator[RenderableType]:
             yield Text.assemble(("✔ ", "green"), "every partition has a leader, and all its replicas are in sync")
         else:
             yield Text("no topics yet", style="dim")
+    for number in state.voiceless:
+        words = f"node {number} has a new disk and does not vote: `tape cluster add-voter` with its directory"
+        yield Text.assemble(("! ", "yellow"), (words, "yellow"))
     if offline:
         yield Text.assemble(("✘ ", "bold red"), (f"{_count(len(offline), 'partition')} without a leader", "bold red"))
         yield _listed(offline, shown_max)

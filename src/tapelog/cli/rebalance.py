@@ -134,10 +134,10 @@ def refuse_moving(state: ClusterState) -> None:
 def planned(
     state: ClusterState, *, leave: Sequence[int] = (), by_bytes: bool = False, only_leave: bool = False
 ) -> list[Move]:
-    """What the planner makes of this state. Brokers that are not there get nothing new."""
+    """What the planner makes of this state. Brokers that are not there, or cordoned, get nothing new."""
     from tapelog.cli.rebalance_plan import CannotPlanError, Weighed, plan
 
-    usable = {one.id: one.rack for one in state.brokers if not one.fenced or one.id in leave}
+    usable = {one.id: one.rack for one in state.brokers if not (one.fenced or one.cordoned) or one.id in leave}
     weighed = [Weighed(one.topic, one.index, one.replicas, state.size_of(one)) for one in state.partitions]
     if not leave:  # replicas on brokers that are away stay where they are: they may come back
         weighed = [one for one in weighed if all(broker in usable for broker in one.replicas)]
@@ -159,8 +159,9 @@ def show_and_apply(
     parallel: int,
     yes: bool,
     json: bool,
+    agreed: Callable[[], None] = lambda: None,
 ) -> None:
-    """The plan, and with `apply` its execution."""
+    """The plan, and with `apply` its execution; `agreed` is called before anything moves, once nobody objects."""
     from tapelog.cli.moves import carry_out, summary
     from tapelog.cli.throttle import throttled
 
@@ -187,6 +188,8 @@ def show_and_apply(
         return
     if changes:
         confirm(f"move {_count(len(changes))} ({format_size(document['bytes'])} to copy)?", yes)
+    agreed()
+    if changes:
         try:
             with throttled(wire, changes, rate), progress(quiet=json) as tell:
                 carry_out(wire, changes, parallel=parallel, tell=tell)

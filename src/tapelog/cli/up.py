@@ -41,7 +41,7 @@ HELP = {
     "set": "A Kafka broker config, e.g. --set num.partitions=3. Repeatable.",
     "bare": "Start no front doors, only the broker.",
     "json": "Print the ready line and errors as JSON.",
-    "directory": "A node's directory, made by `tape up`.",
+    "directory": "A node's directory, made by `tape up` or `tape format`.",
 }
 PARENT_FLAG = "TAPELOG_PARENT"
 """With this in the environment the node ends when its standard input does: that is, when its parent has gone.
@@ -119,7 +119,7 @@ def run_node(directory: str, *, as_json: bool = False) -> int:
     try:
         path = os.path.join(directory, node_files.CONFIG_FILE)
         if not os.path.isfile(path):
-            hint = "`tape up --data DIR` makes DIR/node-1 with its node.toml"
+            hint = "`tape up --data DIR` and `tape format --data DIR` make DIR/node-1 with its node.toml"
             raise UpError(f"there is no {path}", hint, EXIT_NOT_FOUND)
         refuse_live(directory)
         try:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tapelog.base.node_config import NodeConfig
+from tapelog.base.node_config import Listener, NodeConfig
 from tapelog.cli import node_files, up_cluster
 from tapelog.cli.cluster_files import PlanError, directory_of, planned, present, replication_settings, write
 from tapelog.cli.main import main
@@ -109,6 +109,17 @@ def test_a_node_alone_becomes_the_voter_of_its_cluster(tmp_path: Path) -> None:
     assert alone.controller_listener is not None
     assert configs[2].voters == [f"1@127.0.0.1:{alone.controller_listener.port}:AAAAAAAAAAAAAAAAAAAAAQ"]
     assert [config.roles for config in configs] == [("broker", "controller"), ("broker",), ("broker",)]
+
+
+def test_a_node_that_was_made_a_voter_later_stays_a_controller(tmp_path: Path) -> None:
+    made(tmp_path, 2)
+    second = directory_of(str(tmp_path), 2)
+    config = node_files.load(second)
+    config.roles, config.controller_listener = ("broker", "controller"), Listener("CONTROLLER", "127.0.0.1", 19999)
+    node_files.save(config, second)
+    again = made(tmp_path, 3)
+    assert [one.is_controller for one in again] == [True, True, False]
+    assert str(again[1].controller_listener) == "CONTROLLER://127.0.0.1:19999"
 
 
 def test_a_lost_directory_is_made_anew_and_is_not_the_voter_it_was(tmp_path: Path) -> None:

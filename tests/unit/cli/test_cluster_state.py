@@ -10,6 +10,7 @@ from rich.console import Console
 from tapelog.cli.cluster_state import Broker, ClusterState, Partition, Quorum, Voter, document
 from tapelog.cli.cluster_view import BAR, bar, drawn
 from tapelog.cli.raw import Node
+from tapelog.cli.rebalance import planned
 
 
 def brokers(*fenced: int) -> tuple[Broker, ...]:
@@ -51,6 +52,25 @@ def test_brokers_lead_hold_and_fill_disks() -> None:
     assert [len(found.led_by(i)) for i in (1, 2, 3)] == [1, 1, 0]
     assert found.bytes_on(1) == 2000 and found.bytes_on(3) == 1000
     assert found.size_of(UNDER) == 1000
+
+
+def test_a_node_with_a_new_disk_is_seen_not_to_vote() -> None:
+    returned = Quorum(2, 7, 100, QUORUM.voters, (Voter(3, b"new", 100, 0, 1, 1), Voter(4, b"", 100, 0, 1, 1)))
+    found = ClusterState("id", 1, brokers(), (WELL,), returned)
+    assert found.voiceless == [3] and found.gone == []
+    assert "node 3 has a new disk and does not vote" in text_of(found)
+    assert state(WELL, fenced=(3,)).gone == [3] and state(WELL).voiceless == []
+
+
+def test_cordoned_brokers_are_told_and_get_nothing() -> None:
+    three = brokers()
+    cordoned = (*three[:2], Broker(three[2].node, three[2].rack, cordoned=True))
+    parts = tuple(Partition("a", index, 1, (1,), (1,)) for index in range(6))
+    found = ClusterState("id", 1, cordoned, parts)
+    assert "up, cordoned" in text_of(found)
+    assert {broker for move in planned(found) for broker in move.added} == {2}
+    assert {broker for move in planned(found, leave=[1], only_leave=True) for broker in move.added} == {2}
+    assert {broker for move in planned(ClusterState("id", 1, three, parts)) for broker in move.added} == {2, 3}
 
 
 def test_a_healthy_cluster_is_said_to_be_so() -> None:
