@@ -138,6 +138,8 @@ def run_suite(suite: Suite, way: str, marks: list[str]) -> Result:
     with tempfile.TemporaryDirectory() as scratch:
         report = Path(scratch, "report.json")
         workers = ["-n", str(suite.workers)] if suite.workers else ["-p", "no:xdist"]
+        if suite.by_file:
+            workers += ["--dist", "loadfile"]
         command = [sys.executable, "-m", "pytest", "-q", *workers, *marks, suite.path]
         result = run(f"{suite.name}, {way}", command, environment(way) | {"TAPELOG_REPORT": str(report)})
         if report.exists():
