@@ -14,6 +14,8 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from io import FileIO
 from itertools import count
 from queue import SimpleQueue
 from typing import Any, Final
@@ -214,7 +216,7 @@ class SystemDisk:
     def write_file(self, path: str, data: bytes) -> None:
         try:
             with open(path, "wb", buffering=0) as target:
-                target.write(data)
+                _write_all(target, data)
         except OSError as error:
             raise _translated(error, path) from error
 
@@ -222,10 +224,12 @@ class SystemDisk:
         temporary = f"{path}.{next(self._numbers)}.tmp"
         try:
             with open(temporary, "wb", buffering=0) as target:
-                target.write(data)
+                _write_all(target, data)
                 _sync_data(target.fileno())
             os.replace(temporary, path)
         except OSError as error:
+            with suppress(OSError):
+                os.unlink(temporary)
             raise _translated(error, path) from error
         self.sync_dir(os.path.dirname(path) or ".")
 
@@ -305,15 +309,7 @@ class SystemDisk:
             self._workers.submit(flush_round.run_next)
 
     def start_job(self, job: Callable[[], None], done: Callable[[Exception | None], None]) -> None:
-        def run() -> None:
-            failure: Exception | None = None
-            try:
-                job()
-            except Exception as error:
-                failure = error
-            self._post(lambda: done(failure))
-
-        self._workers.submit(run)
+        _start_job(self._workers, self._post, job, done)
 
     def close(self) -> None:
         """Let the threads finish what they were given, then give everything back."""
@@ -362,6 +358,32 @@ class _Round:
             if last:
                 self._post(lambda: self._done(self._failure))
                 return
+
+
+class Aside:
+    """Blocking calls that are not the disk's, on threads of their own: the disk never waits behind them."""
+
+    def __init__(self, post: Post) -> None:
+        self._post = post
+        self._workers = _Workers()
+
+    def start_job(self, job: Callable[[], None], done: Callable[[Exception | None], None]) -> None:
+        """Run job on a thread; done is called on the loop, with what it raised."""
+        _start_job(self._workers, self._post, job, done)
+
+
+def _start_job(
+    workers: _Workers, post: Post, job: Callable[[], None], done: Callable[[Exception | None], None]
+) -> None:
+    def run() -> None:
+        failure: Exception | None = None
+        try:
+            job()
+        except Exception as error:
+            failure = error
+        post(lambda: done(failure))
+
+    workers.submit(run)
 
 
 class _Workers:
@@ -446,6 +468,13 @@ def _translated(error: OSError, path: str) -> DiskError:
     if error.errno in FULL:
         return DiskFullError(f"no space left for {path}")
     return DiskError(f"{path}: {error}")
+
+
+def _write_all(target: FileIO, data: bytes) -> None:
+    """One call writes as much as there is room for, and says nothing about the rest."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[target.write(rest) :]
 
 
 def _write_vector(fd: int, chunks: Sequence[bytes | memoryview], position: int) -> int:

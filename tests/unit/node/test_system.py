@@ -254,3 +254,42 @@ def test_clock_and_entropy() -> None:
     assert all(0 <= entropy.below(7) < 7 for _ in range(50))
     assert len(entropy.token(16)) == 16
     assert entropy.token(16) != entropy.token(16)
+
+
+def test_a_file_for_which_there_is_no_room_is_replaced_not_at_all(disk: SystemDisk, tmp_path: Path) -> None:
+    """One write(2) writes what fits and calls it a success."""
+    path = str(tmp_path / "snapshot")
+    disk.replace_file(path, b"old")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, limits[1]))
+    try:
+        with pytest.raises(DiskError):
+            disk.replace_file(path, bytes(3 << 20))
+        with pytest.raises(DiskError):
+            disk.write_file(path, bytes(3 << 20))
+        with pytest.raises(DiskError):
+            disk.replace_file(path + "2", bytes(3 << 20))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert disk.listdir(str(tmp_path)) == ["snapshot"], "nothing is left behind"
+    disk.replace_file(path, bytes(3 << 20))
+    assert disk.file_size(path) == 3 << 20
+
+
+def test_what_is_not_the_disks_has_threads_of_its_own(disk: SystemDisk, loop: Loop) -> None:
+    go = threading.Event()
+    told: list[str] = []
+    aside = system.Aside(loop.posted.put)
+
+    def wait() -> None:
+        go.wait(30)
+
+    for _ in range(system.THREADS_MAX):
+        aside.start_job(wait, lambda error: told.append("aside"))
+    disk.start_job(lambda: None, lambda error: told.append("disk"))
+    loop.run_one()
+    assert told == ["disk"]
+    go.set()
+    for _ in range(system.THREADS_MAX):
+        loop.run_one()
+    assert len(told) == 1 + system.THREADS_MAX
