@@ -24,7 +24,7 @@ from tapelog.node.lifecycle import RUNNING
 from tapelog.node.memory import keep_large_buffers
 from tapelog.node.reactor import Reactor, bind
 from tapelog.node.shell import Shell
-from tapelog.node.system import SystemClock, SystemDisk, SystemEntropy
+from tapelog.node.system import Aside, SystemClock, SystemDisk, SystemEntropy
 
 log = logging.getLogger("tapelog.node")
 
@@ -63,7 +63,7 @@ def _run(config: NodeConfig, directory: str, on_ready: Callable[[str], None]) ->
     backlog = int(config.settings.get("socket.listen.backlog.size", "50"))
     sockets = [(listener, bind(listener.host, listener.port, max(backlog, 128))) for listener in _listeners(config)]
     disk = SystemDisk(directory, reactor.post)
-    core = NodeCore(config, clock, SystemEntropy(), disk, timers, _net(config, reactor, disk))
+    core = NodeCore(config, clock, SystemEntropy(), disk, timers, _net(config, reactor))
     failed: list[str] = []
 
     def halt(reason: object) -> None:
@@ -111,12 +111,12 @@ def _nothing() -> None:
     pass
 
 
-def _net(config: NodeConfig, reactor: Reactor, disk: SystemDisk) -> Net | None:
+def _net(config: NodeConfig, reactor: Reactor) -> Net | None:
     if not config.voters:
         return None
     from tapelog.node.outbound import Outbound
 
-    return Outbound(reactor, disk.start_job)
+    return Outbound(reactor, Aside(reactor.post).start_job)
 
 
 def _calm_the_collector() -> None:

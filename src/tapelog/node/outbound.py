@@ -63,7 +63,11 @@ class OutboundChannel(Pollable):
         """Begin to connect to an address."""
         if self.over:
             return
-        sock = self.sock = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            sock = self.sock = socket.socket(family, socket.SOCK_STREAM)
+        except OSError as error:  # too many open files
+            self.fail(str(error))
+            return
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         failed = sock.connect_ex(address)
@@ -149,7 +153,10 @@ class Outbound:
     def __init__(self, reactor: Reactor, start_job: Callable[..., None]) -> None:
         self.reactor = reactor
         self._start_job = start_job
-        """Runs a blocking call on a thread and reports back on the loop: the disk's."""
+        """Runs a blocking call on a thread and reports back on the loop. Never the disk's: a name server that does not
+        answer would hold up every flush."""
+        self._looked_up: dict[str, list[tuple[int, OutboundChannel]]] = {}
+        """Who waits for a host to be looked up, with the port it wants. One call per host, however often one asks."""
 
     def connect(self, host: str, port: int, events: ChannelEvents) -> OutboundChannel:
         """Begin to connect."""
@@ -162,22 +169,30 @@ class Outbound:
         return channel
 
     def _look_up(self, host: str, port: int, channel: OutboundChannel) -> None:
-        found: list[tuple[int, tuple[str, int]]] = []
+        if host in self._looked_up:
+            waiting = self._looked_up[host]
+            waiting[:] = [one for one in waiting if not one[1].over]
+            waiting.append((port, channel))
+            return
+        self._looked_up[host] = [(port, channel)]
+        found: list[tuple[int, str]] = []
 
         def look_up() -> None:
-            for family, _, _, _, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
-                found.append((int(family), (str(address[0]), port)))
+            for family, _, _, _, address in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM):
+                found.append((int(family), str(address[0])))
 
         def done(error: Exception | None) -> None:
-            if error is not None or not found:
-                channel.fail(f"cannot look up {host}: {error}")
-            else:
-                channel.start(*_preferred(found))
+            for wanted, waiting in self._looked_up.pop(host):
+                if error is not None or not found:
+                    waiting.fail(f"cannot look up {host}: {error}")
+                else:
+                    family, address = _preferred(found)
+                    waiting.start(family, (address, wanted))
 
         self._start_job(look_up, done)
 
 
-def _preferred(found: list[tuple[int, tuple[str, int]]]) -> tuple[int, tuple[str, int]]:
+def _preferred(found: list[tuple[int, str]]) -> tuple[int, str]:
     """IPv4 where there is a choice: listeners bind one family only, and localhost has two."""
     return next((one for one in found if one[0] == socket.AF_INET), found[0])
 
@@ -191,7 +206,7 @@ def _family(host: str) -> int | None:
     for family in (socket.AF_INET, socket.AF_INET6):
         try:
             socket.inet_pton(family, host)
-        except OSError:
+        except (OSError, ValueError):  # the latter for a name with a zero byte in it: nobody finds that
             continue
         return family
     return None

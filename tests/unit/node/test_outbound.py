@@ -149,3 +149,53 @@ def test_a_peer_that_takes_nothing_is_given_up(world: World, monkeypatch: pytest
         world.channel.send(bytes(1 << 20))
     world.until(lambda: len(world.told.events) == 2)
     assert world.told.events[1] == "closed: it takes nothing"
+
+
+def _caught(job: Callable[[], None], done: Callable[[Exception | None], None]) -> None:
+    try:
+        job()
+    except Exception as error:
+        done(error)
+    else:
+        done(None)
+
+
+def test_a_name_that_cannot_be_one_is_a_connection_that_failed(world: World) -> None:
+    told = Told()
+    Outbound(world.reactor, _caught).connect("no\0body", 9092, told)
+    assert told.events == []
+    world.until(lambda: len(told.events) == 1)
+    assert "cannot look up" in told.events[0]
+
+
+def test_too_many_open_files_is_a_connection_that_failed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none_left(*_: object) -> socket.socket:
+        raise OSError(24, "Too many open files")
+
+    told = Told()
+    with monkeypatch.context() as patch:
+        patch.setattr("tapelog.node.outbound.socket.socket", none_left)
+        world.net.connect("127.0.0.1", world.port, told)
+    assert told.events == []
+    world.until(lambda: len(told.events) == 1)
+    assert "Too many open files" in told.events[0]
+
+
+def test_a_host_is_looked_up_once_for_all_who_wait_for_it(world: World) -> None:
+    jobs: list[tuple[Callable[[], None], Callable[[Exception | None], None]]] = []
+    net = Outbound(world.reactor, lambda job, done: jobs.append((job, done)))
+    all_told = [Told() for _ in range(4)]
+    channels = [net.connect("localhost", world.port, told) for told in all_told]
+    assert len(jobs) == 1
+    channels[1].close()
+    _caught(*jobs.pop())
+    others = [all_told[index] for index in (0, 2, 3)]
+    world.until(lambda: all(told.events == ["opened"] for told in others))
+    assert all_told[1].events == []
+    again = Told()
+    net.connect("localhost", world.port, again)
+    assert len(jobs) == 1, "the next one asks anew"
+    jobs[0][1](OSError("no name server"))
+    world.until(lambda: len(again.events) == 1)
+    for channel in channels:
+        channel.close()
