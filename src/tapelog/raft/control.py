@@ -14,6 +14,7 @@ from tapelog.wire.records.kraft_version_record import KRaftVersionRecord
 from tapelog.wire.records.leader_change_message import LeaderChangeMessage
 from tapelog.wire.records.leader_change_message import Voter as ChangeVoter
 from tapelog.wire.records.voters_record import VotersRecord
+from tapelog.wire.values import WireError
 
 
 def leader_change(leader_id: int, voters: VoterSet, granting: list[ReplicaKey], timestamp_ms: int) -> Record:
@@ -42,8 +43,9 @@ def control_batch(records: list[Record], epoch: int) -> bytes:
 
 
 def voters_in(data: bytes) -> Iterator[tuple[int, VoterSet]]:
-    """Every set of voters in these batches, with its offset. WireError if they are damaged."""
-    for header in record_batch.batches(data, 0, len(data)):
+    """Every set of voters in these batches, with its offset; an unfinished last one is left out. WireError if they are
+    damaged."""
+    for header in record_batch.batches(data, 0, len(data), partial_tail=True):
         if not header.is_control:
             continue
         for record in record_batch.records_of(data, header):
@@ -53,9 +55,18 @@ def voters_in(data: bytes) -> Iterator[tuple[int, VoterSet]]:
 
 
 def batch_ends(data: bytes) -> tuple[int, int]:
-    """(first offset, end offset) of these batches."""
+    """(first offset, end offset) of these batches; an unfinished last one is left out. WireError if damaged."""
     first = end = -1
-    for header in record_batch.batches(data, 0, len(data)):
+    for header in record_batch.batches(data, 0, len(data), partial_tail=True):
         first = header.base_offset if first < 0 else first
         end = header.last_offset + 1
     return first, end
+
+
+def intact(data: bytes) -> bool:
+    """Whether these are whole batches with the checksums they say."""
+    try:
+        headers = list(record_batch.batches(data, 0, len(data)))
+    except WireError:
+        return False
+    return all(record_batch.crc_ok(data, header.position, header.end) for header in headers)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Final
 
 from tapelog.base.ports import DiskError
-from tapelog.raft import requests
+from tapelog.raft import control, requests
 from tapelog.raft.quorum import Quorum
 from tapelog.raft.roles import Follower
 from tapelog.raft.values import OffsetEpoch
@@ -55,8 +55,13 @@ class Download:
         )
 
         def came(response: Message | None) -> None:
-            if self._id is id and quorum.role is role and len(self._data) == position:
+            if self._id is not id or quorum.role is not role or len(self._data) != position:
+                return
+            try:
                 self._answered(id, response)
+            except DiskError as error:
+                self.stop()
+                self.done(error)
 
         quorum.send_to(
             role.leader_id,
@@ -83,12 +88,16 @@ class Download:
             self._fail("the snapshot cannot be had")
             return
         self._data += requests.plain(part.unaligned_records)
-        if quorum.may_stand:
-            quorum.arm(quorum.config.fetch_timeout_ms, self._silent)
         if len(self._data) < part.size:
+            if quorum.may_stand:
+                quorum.arm(quorum.config.fetch_timeout_ms, self._silent)
             self._ask(id)
             return
+        quorum.disarm()  # from here on it is our own disk that takes its time
         data = bytes(self._data)
+        if not control.intact(data):
+            self._fail("the snapshot is damaged")
+            return
         quorum.snapshots.write((id.offset, id.epoch), data, lambda error: self._written(id, data, error))
 
     def _silent(self) -> None:

@@ -100,9 +100,15 @@ class Following:
         token = self._under_way = object()
 
         def came(response: Message | None) -> None:
-            if self._under_way is token:
-                self._under_way = None
+            if self._under_way is not token:
+                return
+            self._under_way = None
+            try:
                 done(response if isinstance(response, FetchResponse) else None)
+            except DiskError as error:  # what was learned could not be kept: ask again, an observer has no deadline
+                quorum.trouble(error)
+                again = self._fetch if isinstance(quorum.role, Follower) else self._ask_around
+                quorum.later(ASK_AROUND_MS, again)
 
         quorum.send_to(node_id, endpoint, request, requests.FETCH_VERSION, quorum.config.request_timeout_ms, came)
 
@@ -167,9 +173,9 @@ class Following:
 
     def _append(self, data: bytes) -> bool:
         quorum = self.quorum
-        if control.batch_ends(data)[0] != quorum.log.end_offset:
-            return False
         try:
+            if control.batch_ends(data)[0] != quorum.log.end_offset:
+                return False
             quorum.log.append_replicated(data, quorum.epoch)
         except (KafkaError, WireError):
             return False  # damaged on the way: ask again
@@ -203,6 +209,8 @@ class Following:
         quorum = self.quorum
         if isinstance(error, DiskError):
             quorum.trouble(error)
+            quorum.later(quorum.config.election_timeout_ms, self._fetch)
+            return
         if error is not None:
             quorum.later(quorum.config.retry_backoff_ms, self._fetch)
             return

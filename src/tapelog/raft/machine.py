@@ -207,6 +207,7 @@ class Raft:
         """The log took back what it could not write. A leader with company lets somebody else try."""
         quorum = self.quorum
         quorum.history.truncate(quorum.log.end_offset)
+        self.membership.taken_back()
         leader = quorum.leading
         if leader is not None:
             leader.progress.change_voters(quorum.voters, quorum.clock.monotonic_ms())

@@ -56,6 +56,11 @@ class Membership:
         if self._pending is not None and self.quorum.high_watermark > self._pending.offset:
             self._finish(None)
 
+    def taken_back(self) -> None:
+        """The log took back what it could not write: perhaps the record that is waited for."""
+        if self._pending is not None and self._pending.offset >= self.quorum.log.end_offset:
+            self._finish(KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "the change could not be written"))
+
     def add(self, request: AddRaftVoterRequest, done: Told) -> None:
         """Make an observer a voter."""
         key = ReplicaKey(request.voter_id, request.voter_directory_id)
@@ -66,12 +71,7 @@ class Membership:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "a voter needs a listener")
             if self.quorum.voters.get(key.id) is not None:
                 raise KafkaError(ErrorCode.DUPLICATE_VOTER, f"node {key.id} is a voter already")
-            replica = leader.progress.replicas.get(key)
-            now_ms = self.quorum.clock.wall_ms()
-            if replica is None or replica.caught_up_wall_ms < 0:
-                raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"node {key.id} has not caught up with the leader")
-            if now_ms - replica.caught_up_wall_ms > CAUGHT_UP_WITHIN_MS:
-                raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"node {key.id} has not been caught up for long")
+            self._check_caught_up(leader, key)
             self._change(self.quorum.voters.with_voter(Voter(key, endpoints)), request.timeout_ms, done)
         except KafkaError as error:
             done(error)
@@ -127,6 +127,16 @@ class Membership:
         if quorum.history.latest_offset >= quorum.high_watermark:
             raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, "another change of voters is under way")
         return leader
+
+    def _check_caught_up(self, leader: Leader, key: ReplicaKey) -> None:
+        """A new voter had everything lately, and is there: with one that is not, the others may be no majority."""
+        quorum, replica = self.quorum, leader.progress.replicas.get(key)
+        if replica is None or replica.caught_up_wall_ms < 0:
+            raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"node {key.id} has not caught up with the leader")
+        if quorum.clock.wall_ms() - replica.caught_up_wall_ms > CAUGHT_UP_WITHIN_MS:
+            raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"node {key.id} has not been caught up for long")
+        if quorum.clock.monotonic_ms() - replica.fetched_ms > quorum.config.check_quorum_ms:
+            raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"node {key.id} does not fetch from the leader any more")
 
     def _change(self, voters: VoterSet, timeout_ms: int, done: Told) -> None:
         quorum = self.quorum

@@ -245,3 +245,29 @@ def test_a_leader_whose_own_removal_reached_nobody_is_elected_once_more_to_commi
     other.boot()
     assert settled(world) is other
     assert [voter.key for voter in raft_of(other).voters.voters.values()] == [other.key]
+
+
+def test_a_change_that_the_disk_took_back_is_refused_and_the_next_one_is_not() -> None:
+    world = started(nodes=1, spares=1)
+    world.run(500)
+    leader = leader_of(world)
+    leader.full = True
+    told = add(leader, world.nodes[1])
+    leader.full = False
+    assert code_of(told) == ErrorCode.KAFKA_STORAGE_ERROR
+    assert raft_of(leader).is_leader and len(raft_of(leader).voters) == 1
+    again = add(leader, world.nodes[1])
+    assert world.run(500, lambda: again != [])
+    assert code_of(again) is None and len(told) == 1
+
+
+def test_an_observer_that_fell_silent_is_not_made_a_voter() -> None:
+    """A quorum of one could not even remove it again."""
+    world = started(nodes=1, spares=1)
+    world.run(500)
+    leader, spare = leader_of(world), world.nodes[1]
+    spare.crash()
+    world.run(world.config.check_quorum_ms + 1)
+    assert code_of(add(leader, spare)) == ErrorCode.REQUEST_TIMED_OUT
+    end = world.propose(leader)
+    assert world.run(500, lambda: leader.applied == end)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapelog.raft import requests
+from tapelog.base.ports import DiskFullError
+from tapelog.raft import control, requests
 from tapelog.raft.values import OffsetEpoch
+from tapelog.wire import record_batch
 from tapelog.wire.errors import ErrorCode
 from tapelog.wire.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
 from tapelog.wire.messages.fetch_response import FetchResponse
 from tapelog.wire.messages.remove_raft_voter_request import RemoveRaftVoterRequest
-from tests.simulation.raft_world import CLUSTER, CONFIG, World
+from tests.simulation.raft_world import CLUSTER, CONFIG, Node, World
 from tests.unit.raft.quorums import cut, followers, raft_of, settled, started
 
 
@@ -236,3 +238,75 @@ def test_describe_leaves_out_a_removed_voter_that_never_came() -> None:
     topics = [TopicData(topic_name="__cluster_metadata", partitions=[PartitionData()])]
     part = raft_of(leader).describe_quorum(DescribeQuorumRequest(topics=topics)).topics[0].partitions[0]
     assert [observer.replica_id for observer in part.observers] == [4]
+
+
+def test_damaged_batches_are_asked_for_again() -> None:
+    world = started()
+    follower = followers(world)[0]
+    batch = record_batch.build_batch([record_batch.Record(0, 0, None, b"value")])
+    assert control.batch_ends(batch + batch[:40]) == (0, 1), "an unfinished one is left out"
+    following = raft_of(follower).following
+    for data in (b"?", b"?" * 100, batch[:16] + b"\7" + batch[17:], batch[:8] + b"\0\0\0\1" + batch[12:]):
+        assert not following._append(data)
+    settled(world)
+
+
+def behind_a_snapshot() -> tuple[World, Node, Node]:
+    """A world, its leader, and a node, not booted, whose log ends before the leader's begins."""
+    world = started()
+    leader = world.leader()
+    assert leader is not None
+    late = followers(world)[0]
+    late.crash()
+    for _ in range(20):
+        world.propose(leader)
+        world.run(20)
+    leader.snapshot()
+    world.run(100)
+    assert leader.log.start_offset > late.log.end_offset
+    return world, leader, late
+
+
+def test_a_snapshot_may_take_longer_to_write_than_a_leader_may_be_silent() -> None:
+    world, _, late = behind_a_snapshot()
+    late.boot()
+    files: Any = raft_of(late).quorum.snapshots
+    files.later = lambda finish: late.timers.after(2 * CONFIG.fetch_timeout_ms, finish)
+    settled(world)
+    assert world.events["snapshot installed"] == 1
+
+
+def test_a_damaged_snapshot_does_not_take_the_place_of_the_log() -> None:
+    world, leader, late = behind_a_snapshot()
+    ((id, good),) = leader.disk.snapshots.items()
+    leader.disk.snapshots[id] = good[:-1] + bytes([good[-1] ^ 1])
+    late.boot()
+    world.run(1000)
+    assert late.log.start_offset == 0 and late.disk.snapshots == {}
+    leader.disk.snapshots[id] = good
+    raft_of(leader).serving._snapshot = None
+    settled(world)
+
+
+def test_an_observer_that_could_not_note_a_new_epoch_goes_on_when_there_is_room_again() -> None:
+    world = started(nodes=3, spares=1)
+    leader, observer = world.leader(), world.nodes[3]
+    assert leader is not None
+    world.run(500)
+    store: Any = raft_of(observer).quorum.store
+    write = store.write
+    complaints: list[Exception] = []
+
+    def full(_: bytes) -> None:
+        raise DiskFullError("no space left")
+
+    store.write = full
+    raft_of(observer).quorum.trouble = complaints.append
+    leader.crash()
+    world.run(5000)
+    new = world.leader()
+    assert new is not None and new is not leader
+    assert raft_of(observer).epoch < raft_of(new).epoch and 3 < len(complaints) < 100
+    store.write = write
+    settled(world)
+    assert raft_of(observer).epoch == raft_of(new).epoch
