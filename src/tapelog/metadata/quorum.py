@@ -285,15 +285,15 @@ class MetadataLog:
             self._answer_when_committed(image, lambda: done(response), failed)
             return
         now_ms = self.clock.wall_ms()
+        delta = ImageDelta(image)
+        for record in outcome.records:  # before they are in the log: what cannot be replayed must not get there
+            assert not isinstance(record, TransactionRecord), "what is proposed is one batch, and so is atomic"
+            delta.replay(record)
         try:
             end = self._append(records.data_batch(outcome.records, now_ms, self.epoch))
         except Exception as error:
             failed(error)
             return
-        delta = ImageDelta(image)
-        for record in outcome.records:
-            assert not isinstance(record, TransactionRecord), "what is proposed is one batch, and so is atomic"
-            delta.replay(record)
         self._park(end, delta, now_ms, lambda: done(response), failed)
 
     def _absorb(self) -> None:
@@ -369,8 +369,8 @@ class MetadataLog:
         """Begin to write a snapshot of the committed image; whether one was begun."""
         image = self.image
         id = (image.offset, image.epoch)
-        if self._snapshot_under_way or image.offset <= self._snapshot[0]:
-            return False
+        if self._snapshot_under_way or image.offset <= self._snapshot[0] or self._transaction is not None:
+            return False  # what an open transaction holds back is not in the image, but before its offset
         extra = self.quorum_records(image.offset, image.timestamp_ms) if self.quorum_records is not None else []
         data = snapshot.encode_image(image, extra)
         self._snapshot_under_way = True
@@ -378,8 +378,8 @@ class MetadataLog:
 
         def done(error: Exception | None) -> None:
             self._snapshot_under_way = False
-            if error is not None:
-                return
+            if error is not None or id <= self._snapshot:
+                return  # in the latter case the leader's, which is newer, took its place
             self._bytes_since_snapshot -= covered
             old, self._snapshot, self._snapshot_size = self._snapshot, id, len(data)
             self.port.advance_start(id[0])

@@ -12,7 +12,7 @@ from tapelog.metadata.delta import MetadataReplayError
 from tapelog.metadata.image import MetadataImage
 from tapelog.metadata.outcome import Outcome
 from tapelog.metadata.quorum import SNAPSHOT_BYTES_MIN
-from tapelog.metadata.record_types import BeginTransactionRecord, TopicRecord
+from tapelog.metadata.record_types import BeginTransactionRecord, EndTransactionRecord, PartitionRecord, TopicRecord
 from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.messages.create_topics_request import CreateTopicsRequest
 from tests.unit.metadata.harness import Cluster, MemoryLog, MemorySnapshots
@@ -253,3 +253,50 @@ def test_snapshot_names_are_kafkas() -> None:
     assert snapshot.parse_name("00000000000000000180-0000000007.checkpoint") == (180, 7)
     for other in ("bootstrap.checkpoint", "00000000000000000180.log", "1-2.checkpoint", "x.checkpoint"):
         assert snapshot.parse_name(other) is None
+
+
+def test_what_cannot_be_replayed_does_not_get_into_the_log() -> None:
+    cluster = Cluster()
+    end = cluster.port.end_offset
+    stray = PartitionRecord(partition_id=0, topic_id=b"?" * 16, replicas=[1], isr=[1], leader=1)
+    with pytest.raises(MetadataReplayError):
+        cluster.run(lambda image: Outcome([stray], None))
+    assert cluster.port.end_offset == end
+    create(cluster, topic("a"))
+    assert sorted(cluster.reopened().image.topics) == ["a"]
+
+
+def test_a_snapshot_that_the_leaders_overtook_changes_nothing() -> None:
+    class Slow(MemorySnapshots):
+        def __init__(self) -> None:
+            super().__init__()
+            self.pending: list[Any] = []
+
+        def write(self, id: Any, data: bytes, done: Any) -> None:
+            self.files[id] = data
+            self.pending.append(done)
+
+    store = Slow()
+    cluster = Cluster(snapshots=store)
+    create(cluster, topic("a"))
+    image = cluster.image
+    cluster.log.resigned()
+    assert cluster.log.snapshot()
+    newer = (image.offset + 10, image.epoch + 1)
+    store.files[newer] = snapshot.encode_image(image)
+    cluster.log.install_snapshot(newer)
+    store.pending[0](None)
+    assert cluster.log._snapshot == newer and cluster.log._bytes_since_snapshot == 0
+    assert cluster.log.image.offset == newer[0]
+
+
+def test_no_snapshot_is_taken_while_a_transaction_is_open() -> None:
+    cluster = Cluster()
+    half = [BeginTransactionRecord(name="half"), TopicRecord(name="held", topic_id=b"h" * 16)]
+    cluster.port.append(records.data_batch(half, 1, 1), 1)
+    again = cluster.reopened()
+    again.checked = False
+    assert not again.log.snapshot(), "it would lack what is held back"
+    again.port.append(records.data_batch([EndTransactionRecord()], 1, 1), 1)
+    again.commit()
+    assert "held" in again.image.topics and again.log.snapshot()
