@@ -81,8 +81,10 @@ class Presence:
         broker = node.image.brokers.get(broker_id)
         if not node.controls or broker is None or broker.fenced or broker_id == node.node_id:
             return
-        endpoint = broker.endpoint(node.config.inter_broker_listener) or next(iter(broker.endpoints), None)
-        if endpoint is not None:
+        endpoint = broker.endpoint(node.config.inter_broker_listener)
+        if endpoint is None and len(broker.endpoints) == 1:
+            (endpoint,) = broker.endpoints
+        if endpoint is not None:  # one of several may be meant for clients elsewhere: refused here, it says nothing
             Knock(self, self.net, broker, endpoint.host, endpoint.port)
 
 

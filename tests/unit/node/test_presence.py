@@ -132,3 +132,11 @@ def test_the_end_of_the_connection_that_heartbeats_came_on_is_noticed() -> None:
     assert ended == []
     client.hang_up()
     assert ended == [1]
+
+
+def test_of_several_endpoints_only_the_clusters_own_says_anything(world: World) -> None:
+    clients = (Endpoint("OUTSIDE", "localhost", 9092), Endpoint("INSIDE", "b2", 9093))
+    world.node.image.brokers[2] = BrokerImage(2, epoch=12, endpoints=clients, fenced=False)
+    world.node.image.brokers[3] = BrokerImage(3, epoch=13, endpoints=clients[1:], fenced=False)
+    world.presence.active_changed(True)
+    assert [channel.address for channel in world.net.channels] == [("b2", 9093)], "broker 3 has but one"
