@@ -246,6 +246,12 @@ class NodeConfig:
             raise NodeConfigError("a node that is no controller needs voters, as id@host:port:directory id")
         if ROLE_CONTROLLER not in self.roles and self.node_id in numbers:
             raise NodeConfigError(f"node {self.node_id} is among the voters: its roles must include controller")
+        listener = self.controller_listener
+        if self.voters and listener is not None and listener.is_wildcard and self.node_id not in numbers:
+            raise NodeConfigError(
+                f"{listener} listens on all interfaces, which is not an address that other nodes can connect to: "
+                "give controller_listener the one they use"
+            )
 
     # -- node.toml
 

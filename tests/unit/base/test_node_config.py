@@ -63,6 +63,16 @@ def test_an_unadvertised_wildcard_is_refused_and_says_what_to_set(host: str) -> 
         config(listeners=everywhere, settings={"advertised.listeners": f"PLAINTEXT://{host}:9092"})
 
 
+def test_a_controller_that_the_voters_do_not_name_says_where_it_is_reached() -> None:
+    """It would tell them 127.0.0.1, and lead a quorum that cannot find it."""
+    everywhere = Listener.parse("CONTROLLER://0.0.0.0:9093")
+    voters = ["1@a.example:9093:AAECAwQFBgcICQoLDA0ODw"]
+    assert config(controller_listener=everywhere).controller_listener == everywhere
+    assert config(controller_listener=everywhere, voters=voters).voters
+    with pytest.raises(NodeConfigError, match="controller_listener"):
+        config(node_id=4, controller_listener=everywhere, voters=voters)
+
+
 def test_advertising_a_listener_that_is_not_there_is_refused() -> None:
     with pytest.raises(NodeConfigError, match="OTHER"):
         config(settings={"advertised.listeners": "OTHER://h:1"})
