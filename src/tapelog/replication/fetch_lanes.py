@@ -19,6 +19,8 @@ LANES_MAX: Final = 4
 """Beyond the lanes of num.replica.fetchers: for partitions that find those parked."""
 MERGE_MS: Final = 20
 """So long may partitions of a lane that is given up wait for the lane that takes them."""
+LATE_MS: Final = 200
+"""A lane whose answer is later than this may never get it: the machine that should give it may have lost power."""
 
 
 class Lanes:
@@ -53,14 +55,15 @@ class Lanes:
         wait_ms = self.node.limits.wait_ms
         if lane.number < self._fetchers or not self._host(lane).in_flight:
             return wait_ms
-        return min(wait_ms, max(0, self._host(lane).due_ms - self.clock.monotonic_ms() - MERGE_MS // 2))
+        due_in_ms = self._host(lane).due_ms - self.clock.monotonic_ms()
+        return wait_ms if due_in_ms < -LATE_MS else min(wait_ms, max(0, due_in_ms - MERGE_MS // 2))
 
     def answered(self, lane: Lane) -> None:
         """An additional lane that had nothing to do gives its partitions back, if the other one comes back soon."""
         if lane.number < self._fetchers or lane.held:
             return
         host = self._host(lane)
-        if host.in_flight and host.due_ms - self.clock.monotonic_ms() > MERGE_MS:
+        if host.in_flight and not -LATE_MS <= host.due_ms - self.clock.monotonic_ms() <= MERGE_MS:
             return
         lane.hand_over(host)
         if lane.memory.id:

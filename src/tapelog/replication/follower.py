@@ -167,7 +167,7 @@ class Fetcher:
                 whole = records if isinstance(records, bytes) else records.read()
                 records = Slice(whole, 0, len(whole))
             if self._begins_early(followed, records):
-                self._cut(followed, base_offset(records.buf, records.start), True)
+                self._cut(followed, base_offset(records.buf, records.start), True, data)
                 return
             try:
                 partition.append_replicated(records.buf, records.start, records.end)
@@ -184,7 +184,8 @@ class Fetcher:
             lane.touch(followed)
 
     def _begins_early(self, followed: Followed, records: Slice) -> bool:
-        """An empty log began at an offset within a batch, where its leader deletes records: it must begin with it."""
+        """An empty log began at an offset within a batch, where its leader's log begins: it must begin with that batch,
+        which the leader would never give from its first offset on."""
         log = followed.partition.log
         if log.start_offset != log.end_offset or len(records) < 61:
             return False
@@ -223,7 +224,8 @@ class Fetcher:
         else:
             self._cut(followed, meeting.offset, meeting.start_anew)
 
-    def _cut(self, followed: Followed, offset: int, start_anew: bool) -> None:
+    def _cut(self, followed: Followed, offset: int, start_anew: bool, then: PartitionData | None = None) -> None:
+        """then: what the leader sent, to be appended when the log is cut."""
         lane = followed.lane
         assert lane is not None
         lane.enter(followed, CUTTING)
@@ -237,6 +239,8 @@ class Fetcher:
                 return
             lane.enter(followed, FETCHING if followed.settled else SETTLING)
             self.node.pump_soon(self)
+            if then is not None:
+                self._append(lane, followed, then)
 
         self.node.truncate(followed, offset, start_anew, done)
 

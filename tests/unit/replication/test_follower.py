@@ -153,12 +153,11 @@ def test_a_leader_that_deletes_within_a_batch_hands_over_that_batch() -> None:
     bench.follow()
     bench.answer(part(0, error=OUT_OF_RANGE))
     tell_range(bench, 103, 120)
-    bench.answer(part(0, batch(100, 4, 10), high_watermark=120, start=103))
-    assert bench.end() == 100
-    assert bench.position() == (100, -1)
-    bench.answer(part(0, batch(100, 4, 10), high_watermark=120, start=103))
+    assert bench.position() == (103, -1)
+    bench.answer(part(0, batch(100, 4, 10) + batch(110, 4), high_watermark=120, start=103))
     log = bench.partitions[0].log
-    assert (log.start_offset, log.end_offset) == (103, 110)
+    assert (log.start_offset, log.end_offset) == (103, 111)
+    assert bench.position() == (111, 4), "at 100 the leader would refuse it"
 
 
 @pytest.mark.parametrize(
@@ -325,6 +324,21 @@ def test_an_additional_lane_gives_its_partitions_back_when_nothing_happens() -> 
     bench.answer(part(0))
     assert [asked.partition for asked in bench.asked()] == [1]
     assert bench.sent[0].lane == "fetch-0"
+
+
+def test_an_additional_lane_gives_nothing_to_one_that_nobody_answers() -> None:
+    bench = FollowerBench(2)
+    bench.follow(0)
+    bench.pass_time(5000)  # the leader lost power, and is back
+    bench.follow(1)
+    assert [sent.lane for sent in bench.sent] == ["fetch-0", "fetch-1"]
+    bench.sent.reverse()
+    for _ in range(3):
+        assert isinstance(bench.sent[0].request, FetchRequest)
+        assert bench.sent[0].request.max_wait_ms == 500, "it waits for nobody"
+        bench.answer(part(1))
+        bench.sent.reverse()
+        assert [sent.lane for sent in bench.sent] == ["fetch-1", "fetch-0"]
 
 
 def test_an_additional_lane_that_is_busy_keeps_its_partitions() -> None:
