@@ -248,14 +248,22 @@ class ProducerState:
     def first_unstable_offset(self, high_watermark: int) -> int:
         """The first offset of any transaction that is open, or whose marker is not committed; -1 if none."""
         if self.undecided:
-            for first, done in list(self.undecided.items()):
-                if done.last_offset < high_watermark:
-                    del self.undecided[first]
+            self.forget_decided(high_watermark)
         lowest = self.first_open_offset()
         for first in self.undecided:
             if lowest == NONE or first < lowest:
                 lowest = first
         return lowest
+
+    def forget_decided(self, high_watermark: int) -> None:
+        """Markers below the high watermark are committed: what they ended holds nobody up any more."""
+        decided: list[int] = []
+        for first, done in self.undecided.items():  # in the order of their markers
+            if done.last_offset >= high_watermark:
+                break
+            decided.append(first)
+        for first in decided:
+            del self.undecided[first]
 
     # --- undo --------------------------------------------------------------------------------------------------
 

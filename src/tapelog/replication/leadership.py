@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tapelog.replication.hub import Hub
 from tapelog.replication.isr import InSync, IsrChange
-from tapelog.replication.progress import NO_EPOCH, Replica
+from tapelog.replication.progress import NEVER, NO_EPOCH, Replica
 
 
 class Leadership:
@@ -36,6 +36,18 @@ class Leadership:
             for id in replicas
             if id != me
         }
+        self.recount()
+        return True
+
+    def agreed(self, isr: tuple[int, ...], partition_epoch: int) -> bool:
+        """The controller made the change we asked for; False if we know of a newer one. Who has left was behind,
+        however recently it was not: the high watermark does not wait for it before it has caught up anew."""
+        before = self.in_sync.isr
+        if not self.in_sync.agreed(isr, partition_epoch):
+            return False
+        for follower in self.followers.values():
+            if follower.id in before and follower.id not in isr:
+                follower.caught_up_ms = NEVER
         self.recount()
         return True
 

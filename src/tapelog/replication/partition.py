@@ -163,7 +163,7 @@ class Partition(WaitingRoom):
         if self._tail_waiters:
             wake(self.hub, self._tail_waiters)
         if self.page_cache:
-            if self.alone:
+            if self.alone and not self._parked_local:
                 self._advance(self.log.written_end)
             else:
                 self._moved(self.hub.now_ms)
@@ -189,7 +189,7 @@ class Partition(WaitingRoom):
         if self.closed:
             return
         self.log.end_flush(ticket)
-        if not self.alone:
+        if not self.alone or self._parked_local:  # the latter: it had followers when they were parked
             self._moved(self.hub.now_ms)
         elif not self.page_cache:
             self._advance(self.log.durable_end)
@@ -328,8 +328,7 @@ class Partition(WaitingRoom):
     def isr_agreed(self, change: IsrChange, isr: tuple[int, ...], partition_epoch: int, now_ms: int) -> None:
         """The controller answered a change of ours with what holds now."""
         lead = self.leadership
-        if lead is not None and lead.in_sync.asked is change and lead.in_sync.agreed(isr, partition_epoch):
-            lead.recount()
+        if lead is not None and lead.in_sync.asked is change and lead.agreed(isr, partition_epoch):
             self._count_in_sync()
             self._moved(now_ms)
 
@@ -381,7 +380,9 @@ class Partition(WaitingRoom):
 
     def use_config(self) -> None:
         """The log's configuration changed: take over what concerns acknowledgements."""
-        self.page_cache = self.log.config.page_cache
+        before, self.page_cache = self.page_cache, self.log.config.page_cache
+        if before and not self.page_cache:
+            self._flush_soon()  # what was only written counts already
         self._count_in_sync()
         if not self.alone:
             self._moved(self.hub.now_ms)
@@ -428,6 +429,8 @@ class Partition(WaitingRoom):
             return
         self.high_watermark = offset
         release(self._parked, offset)
+        if self.log.producers.undecided:
+            self.log.producers.forget_decided(offset)
         if self._waiters:
             self.wake_fetches()
         if self.watched:

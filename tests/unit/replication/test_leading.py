@@ -198,6 +198,19 @@ def test_with_quorum_the_slow_one_is_asked_out_before_a_majority_is_enough() -> 
     assert (bench.told.told, bench.high_watermark) == ([(1, 0)], 1)
 
 
+def test_with_quorum_the_high_watermark_does_not_wait_for_who_was_asked_out() -> None:
+    bench = Bench(tapelog_acks="quorum")
+    bench.lead()
+    bench.claim(OTHER, 0)  # it had everything a moment ago, and may come back
+    bench.store(1)
+    bench.claim(THIRD, 1)
+    _waits_for(bench, QUORUM_PATIENCE_MS)
+    bench.agree()
+    assert (bench.isr, bench.told.told) == ((ME, THIRD), [(1, 0)])
+    bench.claim(OTHER, 1)
+    assert bench.agree().ids == (ME, THIRD, OTHER)
+
+
 def test_with_quorum_the_slow_one_has_a_moment() -> None:
     bench = Bench(tapelog_acks="quorum")
     partition = bench.lead()
@@ -243,6 +256,18 @@ def test_with_quorum_replicas_out_of_sync_do_not_count() -> None:
 
 
 # -- waiting
+
+
+@pytest.mark.parametrize("flush", ["fsync", "page-cache"])
+def test_acks_one_is_answered_when_the_followers_are_taken_away_meanwhile(flush: str) -> None:
+    bench = Bench(tapelog_flush=flush)
+    partition = bench.lead()
+    bench.append(1, acks=1)
+    partition.update(2, (ME,), (ME,), bench.now_ms)
+    assert partition.alone and bench.told.told == []
+    partition.write()
+    bench.flush()
+    assert bench.told.told == [(1, 0)]
 
 
 def test_who_has_waited_too_long_is_told_so() -> None:
@@ -305,6 +330,19 @@ def test_what_is_written_counts_as_soon_as_the_page_cache_is_enough(alone: bool)
     partition.log.update_config(LogConfig({"tapelog.flush": "page-cache"}))
     partition.use_config()
     assert bench.told.told == [(1, 0)]
+
+
+def test_what_counted_as_written_is_flushed_when_the_page_cache_is_not_enough_any_more() -> None:
+    bench = Bench(tapelog_flush="page-cache")
+    partition = bench.lead(replicas=(ME,), isr=(ME,))
+    bench.append(1)
+    partition.write()
+    assert (bench.high_watermark, bench.hub.unflushed) == (1, [])
+    partition.log.update_config(LogConfig({}))
+    partition.use_config()
+    assert bench.hub.unflushed == [partition]
+    bench.flush()
+    partition.invariants()
 
 
 def test_page_cache_topics_are_flushed_after_so_many_messages() -> None:

@@ -123,3 +123,31 @@ def test_who_waits_for_what_is_already_committed_is_told_at_once() -> None:
     bench.flush()
     bench.partition.park(1, bench.told, 9)
     assert bench.told.told == [(1, 0), (9, 0)]
+
+
+@pytest.mark.parametrize("following", [False, True])
+def test_what_a_committed_marker_ended_is_forgotten_though_nobody_reads(following: bool) -> None:
+    bench, sender = Bench(), Bench()
+    partition = bench.partition
+    if following:
+        partition.follow(2, 1)
+    for sequence in range(3):
+        record = Record(0, bench.clock.wall_ms(), b"k", b"v")
+        batch = build_batch([record], producer_id=7, producer_epoch=0, base_sequence=sequence, transactional=True)
+        sender.partition.append(batch, 0, len(batch), CLIENT)
+        sender.partition.append_marker(7, 0, True, 0, 0)
+        sender.partition.write()
+        region = sender.partition.log.read(2 * sequence, 1 << 20, 1 << 30, True)
+        assert region is not None
+        data = region.read()
+        if following:
+            partition.append_replicated(data, 0, len(data))
+        else:
+            partition.append(batch, 0, len(batch), CLIENT)
+            partition.append_marker(7, 0, True, 0, 0)
+        partition.write()
+        assert len(partition.log.producers.undecided) == 1
+        bench.flush()
+        if following:
+            partition.leader_says(2 * sequence + 2, 0)
+        assert partition.log.producers.undecided == {}
