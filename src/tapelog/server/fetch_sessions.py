@@ -147,6 +147,8 @@ class FetchSessions:
 
     def _create(self, wanted: dict[Key, Wanted], by_id: bool, replica: int) -> Session | None:
         now_ms = self.clock.monotonic_ms()
+        if replica >= 0:
+            self._forget_idle(replica, now_ms)
         if len(self.sessions) >= self.slots and not self._evict(now_ms, replica >= 0):
             return None
         id = 0
@@ -157,6 +159,12 @@ class FetchSessions:
         session.used_ms = now_ms
         self.sessions[id] = session
         return session
+
+    def _forget_idle(self, replica: int, now_ms: int) -> None:
+        """A follower that restarts leaves its sessions behind, and each of them watches all of its partitions."""
+        for session in list(self.sessions.values()):
+            if session.replica == replica and now_ms - session.used_ms >= EVICTION_MS:
+                self._remove(session.id)
 
     def _remove(self, id: int) -> None:
         session = self.sessions.pop(id, None)

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from tapelog.server.fetch_sessions import EVICTION_MS
 from tapelog.wire.errors import ErrorCode
+from tapelog.wire.messages.fetch_request import FetchRequest, ReplicaState
 from tests.support.rig import TOPIC, values_of
 from tests.unit.server.replica_rig import EPOCHS, ME, OTHER, THIRD, Follower, LeaderRig, at, told
 
@@ -385,3 +387,33 @@ def test_a_fetch_that_may_not_wait_is_answered_at_once() -> None:
     follower = Follower(rig, OTHER)
     follower.one(0)
     assert follower.send(max_wait_ms=0)
+
+
+def test_a_partition_that_is_not_here_yet_is_refused_at_once_each_time() -> None:
+    rig = LeaderRig()
+    follower = Follower(rig, OTHER)
+    assert follower.one(0, 5).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    answers = follower.send(at(0, 5))
+    assert answers, "nothing would wake it up"
+    assert answers[0].responses[0].partitions[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_the_sessions_of_a_follower_that_restarted_are_forgotten() -> None:
+    rig = LeaderRig()
+    for _ in range(3):
+        Follower(rig, OTHER).one(0)
+    Follower(rig, THIRD).one(0)
+    assert rig.node.core is not None
+    sessions = rig.node.core.fetch_sessions.sessions
+    assert len(sessions) == 4
+    rig.node.pass_time(EVICTION_MS)
+    Follower(rig, OTHER).one(0)
+    assert sorted(session.replica for session in sessions.values()) == [OTHER, THIRD]
+    assert len(rig.partition()._tail_waiters) == 2
+
+
+def test_only_brokers_are_heard() -> None:
+    rig = LeaderRig()
+    Follower(rig, OTHER).one(0)
+    rig.later(FetchRequest(replica_state=ReplicaState(replica_id=77, replica_epoch=-1)), 18)
+    assert list(rig.hub.heard_ms) == [OTHER]

@@ -57,7 +57,9 @@ class ReplicaFetch(FetchWaiter):
 
     def start(self) -> None:
         """Take note of the claims; answer now, or park."""
-        self.node.hub.heard_ms[self.replica] = self.node.clock.monotonic_ms()
+        hub = self.node.hub
+        if self.replica in hub.alive:  # anybody may claim to be a replica
+            hub.heard_ms[self.replica] = self.node.clock.monotonic_ms()
         session = self.session
         for key, wanted in session.outside.items():
             if not wanted.served:
@@ -100,6 +102,7 @@ class ReplicaFetch(FetchWaiter):
                 left = self.request.max_bytes - total
             elif data.error_code or data.diverging_epoch is not None:
                 urgent = urgent or data.error_code == 0 or data.error_code != wanted.told_error
+                urgent = urgent or (self.arriving and key not in self.session.watches)  # nobody would wake it up
             elif self.kept and is_news(wanted, data):
                 news = True
             elif self.incremental and not is_news(wanted, data):
