@@ -216,6 +216,7 @@ class NodeCore(NodeApi):
 
     def _follow(self, delta: ImageDelta) -> None:
         if delta.changed_brokers:
+            self.remote.brokers_changed(delta.base, delta.changed_brokers)
             self.isr.brokers_changed()
         if delta.deleted_topics:
             self.partitions.remove(delta.deleted_topics)

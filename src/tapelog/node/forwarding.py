@@ -7,7 +7,7 @@ So a request may be carried out twice; all that nodes send to each other is made
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
 from tapelog.server.call import LocalCall
@@ -17,6 +17,7 @@ from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.message import Message
 
 if TYPE_CHECKING:
+    from tapelog.metadata.image import MetadataImage
     from tapelog.node.core import NodeCore
 
 RETRY_MS: Final = 50
@@ -69,6 +70,19 @@ class Remote:
             node.timers.after(0, lambda: done(None))
         else:
             node.peers.send(endpoint.host, endpoint.port, lane, request, version, timeout_ms, done)
+
+    def brokers_changed(self, before: MetadataImage, changed: Iterable[int]) -> None:
+        """Brokers that are gone, silent, or back as another process: what was sent to them before gets no answer. A
+        machine that lost power does not even say so."""
+        node = self.node
+        for id in changed:
+            was, now = before.brokers.get(id), node.image.brokers.get(id)
+            if was is None or id == node.node_id or node.peers is None:
+                continue
+            if now is None or now.epoch != was.epoch or (now.fenced and not was.fenced):
+                endpoint = was.endpoint(node.config.inter_broker_listener)
+                if endpoint is not None:
+                    node.peers.forget(endpoint.host, endpoint.port)
 
     def here(self, request: Message, version: int, done: Callable[[Message | None], None], side: int) -> None:
         """Ask ourselves, as if over the wire."""

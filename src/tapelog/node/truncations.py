@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("tapelog.node")
 
 CUTS_PER_STEP: Final = 50
+BYTES_PER_STEP: Final = 64 * 1024 * 1024
+"""Of active segments: rebuilding the producers may read all of one."""
 
 
 class Truncations:
@@ -46,8 +48,11 @@ class Truncations:
 
     def step(self) -> None:
         """Carry out some."""
-        count = min(CUTS_PER_STEP, len(self._waiting))
-        taken = [self._waiting.popleft() for _ in range(count)]
+        taken: list[tuple[Followed, Cut, Callable[[bool], None]]] = []
+        size = 0
+        while self._waiting and len(taken) < CUTS_PER_STEP and size < BYTES_PER_STEP:
+            taken.append(self._waiting.popleft())
+            size += taken[-1][1].log.active.size
         for followed, cut, _ in taken:
             if not followed.stopped:
                 self._tell(followed, cut)

@@ -8,6 +8,7 @@ import pytest
 
 from tapelog.base.timers import Timers
 from tapelog.client.peers import Peers
+from tapelog.metadata.image import BrokerImage, Endpoint, MetadataImage
 from tapelog.node.forwarding import RETRY_MS, WATCH_MS
 from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.message import Message
@@ -192,3 +193,43 @@ def test_ids_come_from_the_controllers_block_and_a_refusal_is_told_as_passing(el
     refusal = told[1]
     assert isinstance(refusal, KafkaError)
     assert refusal.code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+
+
+class Brokers:
+    """Images in which broker 2 changes."""
+
+    def __init__(self, world: Elsewhere) -> None:
+        self.world = world
+        self.listener = world.core.config.inter_broker_listener
+
+    def image(self, epoch: int, fenced: bool = False) -> MetadataImage:
+        where = (Endpoint(self.listener, "b", 9092),)
+        return MetadataImage(brokers={2: BrokerImage(id=2, epoch=epoch, endpoints=where, fenced=fenced)})
+
+    def become(self, image: MetadataImage) -> None:
+        """The image is published."""
+        core = self.world.core
+        before, core.metadata.image = core.metadata.image, image
+        core.remote.brokers_changed(before, [2])
+
+
+@pytest.mark.parametrize("change", ["back", "silent", "gone", "unfenced", "rack"])
+def test_what_was_sent_to_a_broker_that_is_another_one_now_gets_no_answer(
+    monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    world = Elsewhere(monkeypatch)
+    brokers = Brokers(world)
+    brokers.become(brokers.image(5, change == "unfenced"))
+    answers: list[Message | None] = []
+    world.core.to_broker(2, "markers-0", ApiVersionsRequest(), 3, 30_000, answers.append)
+    after = {
+        "back": brokers.image(6, True),
+        "silent": brokers.image(5, True),
+        "gone": MetadataImage(),
+        "unfenced": brokers.image(5),
+        "rack": brokers.image(5),
+    }
+    brokers.become(after[change])
+    assert answers == []
+    world.wait(1)
+    assert answers == ([None] if change in ("back", "silent", "gone") else [])

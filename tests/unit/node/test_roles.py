@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 import pytest
 
 from tapelog.metadata.delta import ImageDelta
+from tapelog.node import truncations
 from tapelog.node.core import NodeCore
 from tapelog.node.partitions import PARTITIONS_PER_STEP
 from tapelog.node.truncations import CUTS_PER_STEP
@@ -236,3 +237,19 @@ def test_a_cut_that_finds_the_disk_full_is_tried_again(rig: Rig) -> None:
     rig.node.settle()
     rig.node.pass_time(30)
     assert sent.positions() == [(0, 1, 0)]
+
+
+def test_long_logs_are_cut_one_per_wake_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(truncations, "BYTES_PER_STEP", 1)
+    rig = Rig()
+    rig.create(partitions=3)
+    for index in range(3):
+        rig.produce(rig.batch(b"kept"), index=index)
+        rig.produce(rig.batch(b"lost"), index=index)
+    sent = hand_over(rig, 0, 1, 2)
+    parts = EpochEndOffset(epoch=0, end_offset=1)
+    sent.answer(rig.topic_id(), *[PartitionData(partition_index=index, diverging_epoch=parts) for index in range(3)])
+    rig.node.settle()
+    assert sorted(held.log.end_offset for held in core_of(rig).partitions.all()) == [1, 2, 2]
+    rig.node.pass_time(50)
+    assert [held.log.end_offset for held in core_of(rig).partitions.all()] == [1, 1, 1]
