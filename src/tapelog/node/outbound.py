@@ -19,6 +19,8 @@ from tapelog.node.reactor import READ, WRITE, Pollable, Reactor
 
 RECEIVE_BYTES: Final = 1 << 18
 UNSENT_BYTES_MAX: Final = 1 << 26
+_KEEP_ALIVE: Final = (("TCP_KEEPIDLE", 3), ("TCP_KEEPINTVL", 1), ("TCP_KEEPCNT", 3))
+"""Seconds of silence, seconds between probes, and how many of them. Not every system has all of these."""
 _PENDING: Final = (errno.EINPROGRESS, errno.EWOULDBLOCK, errno.EINTR)
 
 
@@ -70,6 +72,7 @@ class OutboundChannel(Pollable):
             return
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        _keep_alive(sock)
         failed = sock.connect_ex(address)
         if failed and failed not in _PENDING:
             sock.close()
@@ -210,3 +213,13 @@ def _family(host: str) -> int | None:
             continue
         return family
     return None
+
+
+def _keep_alive(sock: socket.socket) -> None:
+    """A machine that lost power never says that a connection is over, and who waits for an answer sends nothing that it
+    could refuse once it is back: so the kernel asks."""
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _KEEP_ALIVE:
+        option = getattr(socket, name, None)
+        if option is not None:
+            sock.setsockopt(socket.IPPROTO_TCP, option, value)

@@ -199,3 +199,9 @@ def test_a_host_is_looked_up_once_for_all_who_wait_for_it(world: World) -> None:
     world.until(lambda: len(again.events) == 1)
     for channel in channels:
         channel.close()
+
+
+def test_the_kernel_asks_whether_a_silent_machine_is_still_there(world: World) -> None:
+    world.until(lambda: world.told.events == ["opened"])
+    assert world.channel.sock is not None
+    assert world.channel.sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
