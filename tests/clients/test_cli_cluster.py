@@ -71,7 +71,7 @@ def test_a_broker_is_drained_gets_nothing_new_is_restored_and_taken_out(
         tape("broker", "drain", "4", "--yes")
         assert "gets nothing new" in tape.err
         assert on_node_4(first) == 0
-        assert tape.json("rebalance")["moves"] == [], "nor does it get anything back"
+        assert not any(4 in move["after"] for move in tape.json("rebalance")["moves"]), "nor does it get anything back"
         tape("topic", "create", second, "-p", "8", "-r", "3")
         assert on_node_4(second) == 0
         tape("broker", "restore", "4")

@@ -84,6 +84,15 @@ class Quorum:
     voters: tuple[Voter, ...]
     observers: tuple[Voter, ...]
 
+    @property
+    def voiceless(self) -> list[int]:
+        """Voters whose node lives with another disk. An old disk is remembered, too: the later counts."""
+        observed = {one.id: 0 for one in self.observers}
+        for one in self.observers:
+            observed[one.id] = max(observed[one.id], one.fetched_ms)
+        others = [one for one in self.voters if one.id != self.leader]
+        return [one.id for one in others if observed.get(one.id, -1) > one.fetched_ms]
+
 
 @dataclass(frozen=True, slots=True)
 class ClusterState:
@@ -137,10 +146,7 @@ class ClusterState:
     @property
     def voiceless(self) -> list[int]:
         """Nodes that should vote and cannot: they came back with another disk, and the quorum knows the old one."""
-        if self.quorum is None:
-            return []
-        observing = [one.id for one in self.quorum.observers]
-        return [one.id for one in self.quorum.voters if one.id in observing]
+        return [] if self.quorum is None else self.quorum.voiceless
 
     @property
     def moving(self) -> list[Partition]:

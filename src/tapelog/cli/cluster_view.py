@@ -53,7 +53,10 @@ def _quorum(quorum: Quorum) -> Iterator[RenderableType]:
         yield _member(voter, quorum.leader, now_ms, "voter")
     voting = [one.id for one in quorum.voters]
     for observer in quorum.observers:
-        yield _member(observer, quorum.leader, now_ms, "voter no more" if observer.id in voting else "observer")
+        if observer.id not in voting:
+            yield _member(observer, quorum.leader, now_ms, "observer")
+        elif observer.id in quorum.voiceless:
+            yield _member(observer, quorum.leader, now_ms, "voter no more")
 
 
 def _member(voter: Voter, leader: int, now_ms: int, role: str) -> Text:

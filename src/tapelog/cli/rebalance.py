@@ -81,6 +81,8 @@ def rebalance(
         show_and_apply(wire, state, changes, apply=apply, rate=rate, parallel=parallel, yes=yes, json=json)
         if apply and by != "load" and state.not_preferred:
             moves.prefer_leaders(wire, [(one.topic, one.index) for one in state.not_preferred])
+            if not json:
+                remark(f"the preferred replica leads {_count(len(state.not_preferred))} again")
 
 
 def parse_window(text: str) -> float:

@@ -55,7 +55,8 @@ def test_brokers_lead_hold_and_fill_disks() -> None:
 
 
 def test_a_node_with_a_new_disk_is_seen_not_to_vote() -> None:
-    returned = Quorum(2, 7, 100, QUORUM.voters, (Voter(3, b"new", 100, 0, 1, 1), Voter(4, b"", 100, 0, 1, 1)))
+    old_of_1 = Voter(1, b"old", 90, 10, 0, 0)
+    returned = Quorum(2, 7, 100, QUORUM.voters, (Voter(3, b"new", 100, 0, 1, 1), Voter(4, b"", 100, 0, 1, 1), old_of_1))
     found = ClusterState("id", 1, brokers(), (WELL,), returned)
     assert found.voiceless == [3] and found.gone == []
     assert "node 3 has a new disk and does not vote" in text_of(found)
