@@ -74,6 +74,13 @@ def test_newer_consumers_read_from_followers_up_to_their_high_watermark(follower
     assert values_of(follower.fetch(version=12)) == [b"a", b"b"]
 
 
+def test_a_follower_that_is_behind_sends_a_consumer_to_the_leader_and_not_back_to_the_beginning(
+    follower: LeaderRig,
+) -> None:
+    assert follower.fetch(2, version=12).error_code == 0
+    assert follower.fetch(3, version=12).error_code == NOT_LEADER
+
+
 def test_a_consumer_that_waits_at_a_follower_hears_of_new_records(follower: LeaderRig) -> None:
     answers = follower.later(fetch_request(wants(0, 2), max_wait_ms=10_000), 12)
     batch = bytearray(follower.batch(b"c"))

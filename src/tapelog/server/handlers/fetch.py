@@ -126,7 +126,9 @@ class PendingFetch(FetchWaiter):
                 return data
         try:
             if wanted.offset < log.start_offset or wanted.offset > log.end_offset:
-                raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, "")
+                # A follower cannot tell what lies beyond its own end: out of range, the consumer would begin anew.
+                unsure = wanted.offset > log.end_offset and not partition.leading
+                raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER if unsure else ErrorCode.OFFSET_OUT_OF_RANGE, "")
             if wanted.offset >= upper:
                 return data
             room = min(wanted.max_bytes, budget)
