@@ -24,14 +24,14 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaExcepti
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tapelog.testing import Broker
-from tests.chaos import application
+from tests.chaos import application, reading
 from tests.chaos.application import AUDIT, INPUT, OUTPUT, PARTITIONS, QUICK
 from tests.support.waiting import until
 
 RATE = 300
 UNACKNOWLEDGED_MAX = 1000
 Place = tuple[int, int]
-Seen = tuple[int, int, bytes]
+Seen = reading.Seen
 
 
 class Server(Protocol):
@@ -306,18 +306,4 @@ class Crashes:
 
 def read(bootstrap: str, topic: str) -> list[Seen]:
     """The committed records of a topic, partition by partition."""
-    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "unused", "enable.partition.eof": True, **QUICK})
-    consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in range(PARTITIONS)])
-    seen: list[Seen] = []
-    ended: set[int] = set()
-    deadline = time.monotonic() + 60
-    while len(ended) < PARTITIONS:
-        assert time.monotonic() < deadline, f"{topic} has no end"
-        for message in consumer.consume(10_000, 0.2):
-            error = message.error()
-            if error is None:
-                seen.append((message.partition() or 0, message.offset() or 0, message.value() or b""))
-            elif error.code() == KafkaError._PARTITION_EOF:
-                ended.add(message.partition() or 0)
-    consumer.close()
-    return sorted(seen, key=lambda one: one[0])
+    return reading.read(bootstrap, topic, PARTITIONS)

@@ -10,17 +10,18 @@ import random
 import threading
 import time
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
+from tests.chaos.reading import QUICK, Seen
+from tests.chaos.reading import read as read
+
 Place = tuple[int, int]
-Seen = tuple[int, int, bytes]
 
 ORDERS, LEDGER, BALANCE = "orders", "ledger", "balance"
 PARTITIONS: Final = 6
 WAITING_MAX: Final = 2000
-QUICK: dict[str, Any] = {"reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 200, "log_level": 0}
 DELIVERY_MS: Final = 120_000
 """Java's default: within this, the client tries again by itself."""
 TRANSACTION_MS: Final = 20_000
@@ -215,24 +216,3 @@ class Onlooker(threading.Thread):
         self._stopping.set()
         self.join(20)
         return sorted(self.seen, key=lambda one: one[0])
-
-
-def read(bootstrap: str, topic: str, partitions: int, *, committed: bool = True) -> list[Seen]:
-    """Everything in a topic, partition by partition."""
-    level = "read_committed" if committed else "read_uncommitted"
-    settings = {"group.id": "unused", "isolation.level": level, "enable.partition.eof": True, **QUICK}
-    consumer = Consumer({"bootstrap.servers": bootstrap, **settings})
-    consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in range(partitions)])
-    seen: list[Seen] = []
-    ended: set[int] = set()
-    deadline = time.monotonic() + 120
-    while len(ended) < partitions:
-        assert time.monotonic() < deadline, f"{topic} has no end"
-        for message in consumer.consume(10_000, 0.2):
-            error = message.error()
-            if error is None:
-                seen.append((message.partition() or 0, message.offset() or 0, message.value() or b""))
-            elif error.code() == KafkaError._PARTITION_EOF:
-                ended.add(message.partition() or 0)
-    consumer.close()
-    return sorted(seen, key=lambda one: one[0])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from typing import Any
 
@@ -16,35 +15,10 @@ from tapelog.metadata.outcome import Outcome
 from tapelog.metadata.quorum import MetadataLog
 from tapelog.metadata.snapshot import SnapshotId
 from tapelog.wire import record_batch
+from tests.support.chance import FakeClock, SeededEntropy
 
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qk"
 DIRECTORY = bytes(range(16))
-
-
-class FakeClock:
-    """Time stands still until it is set."""
-
-    def __init__(self) -> None:
-        self.now_ms = 1_700_000_000_000
-
-    def monotonic_ms(self) -> int:
-        return self.now_ms
-
-    def wall_ms(self) -> int:
-        return self.now_ms
-
-
-class SeededEntropy:
-    """Chance from a seed."""
-
-    def __init__(self, seed: int = 1) -> None:
-        self.random = random.Random(seed)
-
-    def below(self, bound: int) -> int:
-        return self.random.randrange(bound)
-
-    def token(self, size: int) -> bytes:
-        return self.random.randbytes(size)
 
 
 class MemoryLog:

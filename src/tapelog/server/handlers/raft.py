@@ -10,14 +10,18 @@ from tapelog.wire.errors import KafkaError
 from tapelog.wire.messages.add_raft_voter_request import AddRaftVoterRequest
 from tapelog.wire.messages.add_raft_voter_response import AddRaftVoterResponse
 from tapelog.wire.messages.begin_quorum_epoch_request import BeginQuorumEpochRequest
+from tapelog.wire.messages.begin_quorum_epoch_response import BeginQuorumEpochResponse
 from tapelog.wire.messages.describe_quorum_request import DescribeQuorumRequest
 from tapelog.wire.messages.end_quorum_epoch_request import EndQuorumEpochRequest
+from tapelog.wire.messages.end_quorum_epoch_response import EndQuorumEpochResponse
 from tapelog.wire.messages.fetch_snapshot_request import FetchSnapshotRequest
+from tapelog.wire.messages.fetch_snapshot_response import FetchSnapshotResponse
 from tapelog.wire.messages.remove_raft_voter_request import RemoveRaftVoterRequest
 from tapelog.wire.messages.remove_raft_voter_response import RemoveRaftVoterResponse
 from tapelog.wire.messages.update_raft_voter_request import UpdateRaftVoterRequest
 from tapelog.wire.messages.update_raft_voter_response import CurrentLeader, UpdateRaftVoterResponse
 from tapelog.wire.messages.vote_request import VoteRequest
+from tapelog.wire.messages.vote_response import VoteResponse
 
 ENDPOINTS_FROM = 1
 """The first version of Vote, BeginQuorumEpoch, EndQuorumEpoch and FetchSnapshot that tells where the leader listens."""
@@ -25,31 +29,27 @@ ENDPOINTS_FROM = 1
 
 def vote(node: NodeApi, call: Call, request: VoteRequest) -> None:
     """Versions 0 to 2; voters by directory since 1, pre-votes since 2."""
-    response = node.raft.vote(request)
-    if call.version < ENDPOINTS_FROM:
-        response.node_endpoints = []
-    call.reply(response)
+    _reply(call, node.raft.vote(request))
 
 
 def begin_quorum_epoch(node: NodeApi, call: Call, request: BeginQuorumEpochRequest) -> None:
     """Versions 0 and 1."""
-    response = node.raft.begin_quorum_epoch(request)
-    if call.version < ENDPOINTS_FROM:
-        response.node_endpoints = []
-    call.reply(response)
+    _reply(call, node.raft.begin_quorum_epoch(request))
 
 
 def end_quorum_epoch(node: NodeApi, call: Call, request: EndQuorumEpochRequest) -> None:
     """Versions 0 and 1."""
-    response = node.raft.end_quorum_epoch(request)
-    if call.version < ENDPOINTS_FROM:
-        response.node_endpoints = []
-    call.reply(response)
+    _reply(call, node.raft.end_quorum_epoch(request))
 
 
 def fetch_snapshot(node: NodeApi, call: Call, request: FetchSnapshotRequest) -> None:
     """Versions 0 and 1."""
-    response = node.raft.fetch_snapshot(request)
+    _reply(call, node.raft.fetch_snapshot(request))
+
+
+def _reply(
+    call: Call, response: VoteResponse | BeginQuorumEpochResponse | EndQuorumEpochResponse | FetchSnapshotResponse
+) -> None:
     if call.version < ENDPOINTS_FROM:
         response.node_endpoints = []
     call.reply(response)
