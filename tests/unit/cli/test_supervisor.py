@@ -15,12 +15,16 @@ import pytest
 from tests.support.waiting import until
 
 NODE = """
-import os, signal, sys, threading
+import os, signal, sys, threading, time
 directory = sys.argv[1]
 os.makedirs(directory, exist_ok=True)
 open(os.path.join(directory, "pid"), "w").write(str(os.getpid()))
 behaviour = os.environ.get("BEHAVIOUR_" + os.path.basename(directory)[-1], "")
 if behaviour == "fails":
+    others = [os.path.join(os.path.dirname(directory), "node-" + i, "listening") for i in "13"]
+    deadline = time.monotonic() + 15
+    while not all(map(os.path.exists, others)) and time.monotonic() < deadline:
+        time.sleep(0.01)
     sys.exit(3)
 stopped = threading.Event()
 signal.signal(signal.SIGTERM, lambda *_: None if behaviour == "deaf" else stopped.set())
@@ -29,6 +33,7 @@ def watch():
         pass
     os._exit(0)
 threading.Thread(target=watch, daemon=True).start()
+open(os.path.join(directory, "listening"), "w").close()
 if behaviour != "slow":
     print("ready 127.0.0.1:900" + directory[-1], flush=True)
 stopped.wait()
@@ -133,7 +138,8 @@ def test_a_node_that_cannot_start_stops_the_others(tmp_path: Path, clusters: lis
     assert clusters[0].ready() == ""
     code, told = clusters[0].end(None)
     assert code == 1 and "node 2 ended with exit code 3 before all nodes were ready" in told
-    assert gone(clusters[0].pid(1))
+    assert gone(clusters[0].pid(1)) and gone(clusters[0].pid(3))
+    assert all((tmp_path / f"node-{i}" / "stopped").exists() for i in (1, 3))
 
 
 def test_a_node_that_does_not_stop_is_killed_and_told(tmp_path: Path, clusters: list[Cluster]) -> None:
