@@ -2,6 +2,9 @@
 
 TAPELOG_TEST_BOOTSTRAP=host:port runs the same tests against an existing cluster (Apache Kafka, say, which is how each
 test was shown to be right). Such a cluster needs the settings in SETTINGS.
+
+TAPELOG_TEST_NODES=3 runs them against three nodes instead of one, and topics get three replicas; with
+TAPELOG_TEST_BOOTSTRAP it says how many replicas topics get there.
 """
 
 from __future__ import annotations
@@ -33,6 +36,8 @@ SETTINGS = {
     "group.consumer.min.heartbeat.interval.ms": "100",
 }
 
+NODES = int(os.environ.get("TAPELOG_TEST_NODES", "1"))
+
 CLUSTER_SETTINGS = {
     "broker.session.timeout.ms": 3000,
     "broker.heartbeat.interval.ms": 500,
@@ -49,10 +54,11 @@ def bootstrap() -> Iterator[str]:
     if existing:
         yield existing
         return
-    from tapelog.testing import Broker
+    from tapelog.testing import Broker, Cluster
 
-    with Broker(settings=SETTINGS) as broker:
-        yield broker.bootstrap
+    alone = NODES == 1
+    with Broker(settings=SETTINGS) if alone else Cluster(nodes=NODES, settings=SETTINGS) as running:
+        yield running.bootstrap
 
 
 @pytest.fixture(scope="session")
@@ -96,7 +102,7 @@ def make_topic(admin: AdminClient, fresh: Fresh) -> MakeTopic:
     def make(partitions: int = 1, **configs: str) -> str:
         topic = fresh()
         settings = {name.replace("_", "."): value for name, value in configs.items()}
-        admin.create_topics([NewTopic(topic, partitions, 1, config=settings)])[topic].result(20)
+        admin.create_topics([NewTopic(topic, partitions, NODES, config=settings)])[topic].result(20)
         wait_for_topic(admin, topic, partitions)
         return topic
 
