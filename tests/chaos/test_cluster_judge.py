@@ -118,6 +118,22 @@ def test_a_cut_wire_carries_nothing_in_that_direction_and_says_nothing() -> None
         net.close()
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_networks_follow_one_another_at_once() -> None:
+    for _ in range(4):
+        net = wires(2)
+        if not isinstance(net, Namespaces):
+            pytest.skip("there are no network namespaces here")
+        try:
+            words = net.wrap(1, [sys.executable, "-c", SERVER, net.host(1)])
+            with subprocess.Popen(words, stdout=subprocess.PIPE) as server:
+                assert server.stdout is not None and server.stdout.readline() == b"on\n"
+                server.kill()
+        finally:
+            net.close()
+    assert "tl%x" % os.getpid() not in subprocess.run(["ip", "link"], capture_output=True, text=True).stdout
+
+
 @pytest.mark.needs("cc")
 def test_a_clock_is_set_wrong_and_right_again_while_a_process_runs(tmp_path: Path) -> None:
     clock = NodeClock(tmp_path, 1, built(tmp_path))

@@ -8,6 +8,7 @@ the bridge's own address (`CLIENTS`).
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import shutil
 import subprocess
@@ -17,6 +18,8 @@ CLIENTS: Final = 0
 """The place of the clients, beside the nodes from 1 on."""
 
 NOBODY: Final = "02:de:ad:00:00:00"
+TAKEN: Final = "File exists"
+_made = itertools.count()
 
 
 class Wires(Protocol):
@@ -65,14 +68,15 @@ class Loopback:
 
 
 class Namespaces:
-    """A namespace per node."""
+    """A namespace per node. Every network of a process has names of its own: the kernel takes its time to remove one."""
 
     can_cut = True
 
     def __init__(self, nodes: int) -> None:
         self._nodes = nodes
-        mark = os.getpid() % 65_000
-        self._name = f"tl{mark:x}"
+        made = next(_made)
+        mark = (os.getpid() + 7919 * made) % 65_000
+        self._name = f"tl{os.getpid():x}{chr(ord('a') + made % 26)}"
         self._net = f"10.{64 + mark // 250 % 128}.{mark % 250}"
         self._macs: dict[int, str] = {}
         self._cut: dict[tuple[int, int], None] = {}
@@ -88,7 +92,7 @@ class Namespaces:
         _ip("addr", "add", f"{self._net}.254/24", "dev", bridge)
         _ip("link", "set", bridge, "up")
         for number in range(1, self._nodes + 1):
-            space, outer = self._space(number), f"{self._name}v{number}"
+            space, outer = self._space(number), self._outer(number)
             _ip("netns", "add", space)
             _ip("link", "add", outer, "type", "veth", "peer", "name", "eth0", "netns", space)
             _ip("link", "set", outer, "master", bridge, "up")
@@ -119,14 +123,19 @@ class Namespaces:
         self._cut.clear()
 
     def close(self) -> None:
-        with contextlib.suppress(subprocess.CalledProcessError):
-            _ip("link", "del", self._name)
+        links = [self._outer(number) for number in range(1, self._nodes + 1)]
+        for link in (*links, self._name):  # a namespace that goes takes its link along, but only some time later
+            with contextlib.suppress(subprocess.CalledProcessError):
+                _ip("link", "del", link)
         for number in range(1, self._nodes + 1):
             with contextlib.suppress(subprocess.CalledProcessError):
                 _ip("netns", "del", self._space(number))
 
     def _space(self, number: int) -> str:
         return f"{self._name}n{number}"
+
+    def _outer(self, number: int) -> str:
+        return f"{self._name}v{number}"
 
     def _tell(self, sender: int, receiver: int, mac: str) -> None:
         """The sender believes that the receiver is that station."""
@@ -136,12 +145,14 @@ class Namespaces:
 
 
 def wires(nodes: int) -> Wires:
-    """Namespaces where they can be made, else the loopback."""
+    """Namespaces where they can be made, else the loopback. A name that is taken is a mistake of ours, not a reason."""
     if os.geteuid() != 0 or shutil.which("ip") is None:
         return Loopback()
     try:
         return Namespaces(nodes)
-    except (OSError, subprocess.CalledProcessError):
+    except subprocess.CalledProcessError as error:
+        if TAKEN in error.stderr:
+            raise RuntimeError(f"{' '.join(error.cmd)}: {error.stderr.strip()}") from error
         return Loopback()
 
 
