@@ -131,7 +131,7 @@ def test_networks_follow_one_another_at_once() -> None:
                 server.kill()
         finally:
             net.close()
-    assert "tl%x" % os.getpid() not in subprocess.run(["ip", "link"], capture_output=True, text=True).stdout
+    assert f"tl{os.getpid():x}" not in subprocess.run(["ip", "link"], capture_output=True, text=True).stdout
 
 
 @pytest.mark.needs("cc")

@@ -68,7 +68,7 @@ class Loopback:
 
 
 class Namespaces:
-    """A namespace per node. Every network of a process has names of its own: the kernel takes its time to remove one."""
+    """A namespace per node. Every network of a process has its own names: the kernel takes its time to remove one."""
 
     can_cut = True
 
