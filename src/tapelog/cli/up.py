@@ -139,6 +139,7 @@ def _run(config: NodeConfig, directory: str, as_json: bool) -> int:
     from tapelog.base.ports import DiskError
     from tapelog.cli import node_files
     from tapelog.log.manager import WrongDirectoryError
+    from tapelog.metadata.delta import MetadataReplayError
     from tapelog.node.main import DirectoryInUseError, run
 
     afterwards = watch_parent(directory) if PARENT_FLAG in os.environ else None
@@ -164,6 +165,11 @@ def _run(config: NodeConfig, directory: str, as_json: bool) -> int:
         raise UpError(str(error), "stop the other process, or give another directory with --data") from None
     except WrongDirectoryError as error:
         raise UpError(str(error), "the files belong to another node: put them back, or give another --data") from None
+    except MetadataReplayError as error:
+        advice = "restore the directory from a copy"
+        if config.voters:
+            advice += "; or give the node a new one, as after the loss of a disk (docs/operate/cluster.md)"
+        raise UpError(f"{directory}: {error}", advice) from None
     except DiskError as error:
         raise UpError(f"{directory}: {error}", "check the disk and its free space, then start again") from None
     node_files.remove_pid(directory)

@@ -16,6 +16,7 @@ from tapelog.base.ports import Clock
 from tapelog.metadata import records, snapshot
 from tapelog.metadata.delta import ImageDelta, MetadataReplayError
 from tapelog.metadata.difference import difference
+from tapelog.metadata.fault import publishing, replaying
 from tapelog.metadata.features import bootstrap_features
 from tapelog.metadata.image import MetadataImage
 from tapelog.metadata.outcome import Outcome
@@ -134,32 +135,40 @@ class MetadataLog:
         return self.image.epoch
 
     def load_snapshot(self) -> None:
-        """Begin with the newest snapshot that is whole; a damaged one is passed over."""
+        """Begin with the newest snapshot that is whole; damaged ones are set aside. MetadataReplayError if the log does
+        not reach back to it."""
         empty = MetadataImage(cluster_id=self.image.cluster_id)
         image = empty
+        damaged: list[SnapshotId] = []
         for id in reversed(self.snapshots.list()):
             data = self.snapshots.read(id)
             try:
                 image = snapshot.decode_image(data, id, empty.cluster_id)
-            except WireError:
+            except (WireError, MetadataReplayError):
+                damaged.append(id)
                 continue
             self._snapshot, self._snapshot_size = id, len(data)
             break
         if self.port.start_offset > image.offset:
+            names = ", ".join(snapshot.file_name(id) for id in damaged)
             raise MetadataReplayError(
-                f"the metadata log begins at {self.port.start_offset}, but the snapshots end at {image.offset}"
+                f"the metadata log begins at offset {self.port.start_offset}, and no whole snapshot reaches there"
+                + (f"; damaged: {names}" if damaged else "")
             )
+        for id in damaged:
+            self.snapshots.set_aside(id)
         self.image = self.latest = image
 
     def install_snapshot(self, id: SnapshotId) -> None:
         """The leader's snapshot has taken the place of our log: publish what it says."""
         assert not self.active, "a leader has the whole log"
         data = self.snapshots.read(id)
-        old, image = self.image, snapshot.decode_image(data, id, self.image.cluster_id)
+        with replaying(id[0]):
+            old, image = self.image, snapshot.decode_image(data, id, self.image.cluster_id)
         self._snapshot, self._snapshot_size, self._bytes_since_snapshot = id, len(data), 0
         self._transaction = None
         self.image = self.latest = image
-        self.publish(image, difference(old, image))
+        self._publish(image, difference(old, image))
 
     # -- replay
 
@@ -326,11 +335,13 @@ class MetadataLog:
             self._parked.append(_Parked(image.offset, image, None, answer, failed))
 
     def on_commit(self, end_offset: int) -> None:
-        """Everything below end_offset is committed: publish it, in order, and let the answers go."""
+        """Everything below end_offset is committed: publish it, in order, and let the answers go. MetadataFault if it
+        cannot be replayed or followed."""
         if not self.active:
-            delta = self._replay_to(end_offset)
+            with replaying(end_offset):
+                delta = self._replay_to(end_offset)
             if delta is not None:
-                self.publish(self.image, delta)
+                self._publish(self.image, delta)
             self._activate()
             return
         self._absorb()
@@ -338,9 +349,13 @@ class MetadataLog:
             entry = self._parked.popleft()
             if entry.delta is not None:
                 self.image = entry.image
-                self.publish(entry.image, entry.delta)
+                self._publish(entry.image, entry.delta)
             if entry.answer is not None:
                 entry.answer()
+
+    def _publish(self, image: MetadataImage, delta: ImageDelta) -> None:
+        with publishing(image.offset):
+            self.publish(image, delta)
 
     def revert(self, error: Exception) -> None:
         """The log took back what it could not write: forget what lies beyond its end, and say so to who waits."""
@@ -382,7 +397,7 @@ class MetadataLog:
                 return  # in the latter case the leader's, which is newer, took its place
             self._bytes_since_snapshot -= covered
             old, self._snapshot, self._snapshot_size = self._snapshot, id, len(data)
-            self.port.advance_start(id[0])
+            self.port.advance_start(old[0])  # should this one be damaged some day, the one before and the log will do
             for other in self.snapshots.list():
                 if other < old:
                     self.snapshots.remove(other)

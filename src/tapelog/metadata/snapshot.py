@@ -6,6 +6,7 @@ Format and names are Kafka's: a header control batch, the records that rebuild t
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Protocol
 
@@ -35,6 +36,9 @@ from tapelog.wire.records.snapshot_header_record import SnapshotHeaderRecord
 
 RECORDS_PER_BATCH_MAX: Final = 1000
 SUFFIX: Final = ".checkpoint"
+DAMAGED: Final = ".damaged"
+
+log = logging.getLogger("tapelog.metadata")
 
 SnapshotId = tuple[int, int]
 """(end offset, epoch) of the log prefix that a snapshot stands for."""
@@ -57,6 +61,10 @@ class SnapshotStore(Protocol):
 
     def remove(self, id: SnapshotId) -> None:
         """Forget it; fine if absent."""
+        ...
+
+    def set_aside(self, id: SnapshotId) -> None:
+        """It is damaged: list it no more, but leave it to whoever wants to know why."""
         ...
 
 
@@ -83,6 +91,11 @@ class DiskSnapshots:
     def remove(self, id: SnapshotId) -> None:
         """Forget it."""
         self.disk.remove(self._path(id))
+
+    def set_aside(self, id: SnapshotId) -> None:
+        """List it no more; the file keeps its content under another name."""
+        log.error("the metadata snapshot %s is damaged: going on without it", file_name(id))
+        self.disk.rename(self._path(id), self._path(id) + DAMAGED)
 
     def _path(self, id: SnapshotId) -> str:
         return f"{self.directory}/{file_name(id)}"

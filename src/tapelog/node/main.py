@@ -18,6 +18,7 @@ from typing import IO, Final
 from tapelog.base.node_config import Listener, NodeConfig, NodeConfigError
 from tapelog.base.ports import Net
 from tapelog.base.timers import Timers
+from tapelog.metadata.fault import MetadataFault
 from tapelog.metadata.image import Endpoint
 from tapelog.node.core import NodeCore
 from tapelog.node.lifecycle import RUNNING
@@ -41,7 +42,8 @@ class DirectoryInUseError(Exception):
 def run(config: NodeConfig, *, on_ready: Callable[[str], None]) -> int:
     """Serve until told to stop; returns the exit code. on_ready gets `HOST:PORT[,HOST:PORT…]` once clients are welcome.
 
-    Raises DirectoryInUseError, OSError for an address that cannot be had, and WrongDirectoryError.
+    Raises DirectoryInUseError, OSError for an address that cannot be had, WrongDirectoryError, and MetadataReplayError
+    for metadata on disk that is damaged or missing.
     """
     _configure_logging(config)
     if len(config.log_dirs) != 1:
@@ -51,6 +53,9 @@ def run(config: NodeConfig, *, on_ready: Callable[[str], None]) -> int:
     lock = _lock(directory)
     try:
         return _run(config, directory, on_ready)
+    except MetadataFault as fault:  # as in a crash: nobody is told anything that half an image says
+        log.critical("stopped: %s", fault, exc_info=fault)
+        return 1
     finally:
         lock.close()
 

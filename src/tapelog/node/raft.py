@@ -158,8 +158,11 @@ class MetadataPort:
         return self.raft.append(batch)
 
     def read(self, offset: int, max_bytes: int) -> bytes:
-        """Whole batches from the one that holds offset."""
-        return self.log.read(offset, max_bytes)
+        """Whole batches from the one that holds offset. DiskError if the disk is broken."""
+        data = self.log.read(offset, max_bytes)
+        if not data and self.log.node.failure is not None:
+            raise self.log.node.failure
+        return data
 
     def advance_start(self, offset: int) -> None:
         """Everything below is in a snapshot."""

@@ -23,7 +23,7 @@ from tapelog.replication.throttle import WINDOW_MS, Throttle
 from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.message import Message
 from tapelog.wire.messages.fetch_response import EpochEndOffset, FetchResponse, PartitionData
-from tapelog.wire.record_batch import base_offset, last_offset
+from tapelog.wire.record_batch import HEADER_SIZE, base_offset, last_offset, leader_epoch
 from tapelog.wire.values import Region, Slice
 
 BACKOFF_MS: Final = 20
@@ -166,8 +166,9 @@ class Fetcher:
             if not isinstance(records, Slice):
                 whole = records if isinstance(records, bytes) else records.read()
                 records = Slice(whole, 0, len(whole))
-            if self._begins_early(followed, records):
-                self._cut(followed, base_offset(records.buf, records.start), True, data)
+            anew_at = self._anew_at(followed, records)
+            if anew_at >= 0:
+                self._cut(followed, anew_at, True, data)
                 return
             try:
                 partition.append_replicated(records.buf, records.start, records.end)
@@ -183,13 +184,20 @@ class Fetcher:
         if partition.log.start_offset != before:
             lane.touch(followed)
 
-    def _begins_early(self, followed: Followed, records: Slice) -> bool:
-        """An empty log began at an offset within a batch, where its leader's log begins: it must begin with that batch,
-        which the leader would never give from its first offset on."""
+    def _anew_at(self, followed: Followed, records: Slice) -> int:
+        """Where an empty log has to begin anew to take what came; -1 if it need not.
+
+        It began at an offset within a batch, where its leader's log begins: it must begin with that batch, which the
+        leader would never give from its first offset on. Or what it remembers of newer epochs is about records that
+        are gone: a leader that was elected without them goes on from an older one.
+        """
         log = followed.partition.log
-        if log.start_offset != log.end_offset or len(records) < 61:
-            return False
-        return base_offset(records.buf, records.start) < log.end_offset <= last_offset(records.buf, records.start)
+        if log.start_offset != log.end_offset or len(records) < HEADER_SIZE:
+            return -1
+        base = base_offset(records.buf, records.start)
+        if base < log.end_offset <= last_offset(records.buf, records.start):
+            return base
+        return log.end_offset if leader_epoch(records.buf, records.start) < log.leader_epoch_cache.latest else -1
 
     def _refused(self, lane: Lane, followed: Followed, code: int) -> None:
         if code == _OUT_OF_RANGE:

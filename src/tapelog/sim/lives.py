@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from tapelog.metadata.fault import MetadataFault
 from tapelog.sim.cluster_life import ClusterLife
 from tapelog.sim.workload import Life
 
@@ -32,7 +33,7 @@ def live(cluster: bool, seed: int) -> Lived:
     life: ClusterLife | Life = ClusterLife(seed) if cluster else Life(seed)
     try:
         life.run()
-    except Exception as error:  # whatever escapes a node is a broken promise, too
+    except (Exception, MetadataFault) as error:  # whatever escapes a node is a broken promise, too
         broken = f"{type(error).__name__}: {error}" if not isinstance(error, AssertionError) else str(error) or "assert"
     if isinstance(life, ClusterLife):
         return Lived(seed, broken, life.trace, life.cluster.rare.counts, life.world.now_ms)

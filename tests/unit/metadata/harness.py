@@ -76,6 +76,9 @@ class MemorySnapshots:
     def remove(self, id: SnapshotId) -> None:
         self.files.pop(id, None)
 
+    def set_aside(self, id: SnapshotId) -> None:
+        del self.files[id]
+
 
 class Cluster:
     """A controller on a metadata log in memory, committed after each call."""

@@ -63,7 +63,7 @@ class House:
         return partition.log.start_offset, partition.log.end_offset
 
 
-class PowerGone(Exception):
+class PowerGone(BaseException):
     """The test's way to stop a node in the middle of something."""
 
 

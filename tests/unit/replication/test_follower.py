@@ -450,3 +450,28 @@ def test_a_follower_of_an_empty_leader_is_cut_to_nothing() -> None:
     bench.answer(part(0, error=OUT_OF_RANGE))
     tell_range(bench, 0, 0)
     assert bench.position() == (0, -1)
+
+
+def test_an_emptied_log_follows_a_leader_that_was_elected_without_its_newer_epochs() -> None:
+    bench = FollowerBench()
+    bench.lead((2, 2), (5, 3))
+    log = bench.partitions[0].log
+    log.increment_start_offset(5)
+    bench.follow(epoch=7)
+    assert bench.position() == (5, -1), "nothing is left that its leader could contradict"
+    bench.answer(part(0, batch(5, 3) + batch(6, 7), start=0))
+    assert (bench.end(), bench.position()) == (7, (7, 7))
+    assert bench.complaints == []
+    assert log.leader_epoch_cache.entries() == [(3, 5), (7, 6)]
+    bench.power_cut()
+    assert bench.end() == 7
+    assert bench.partitions[0].log.leader_epoch_cache.entries() == [(3, 5), (7, 6)]
+
+
+def test_a_log_with_records_takes_no_batch_of_an_older_epoch() -> None:
+    bench = FollowerBench()
+    bench.lead((5, 3))
+    bench.follow(epoch=7)
+    bench.answer(part(0, batch(3, 3)))
+    assert bench.end() == 3
+    assert "of epoch 3, not within [5, 7]" in bench.complaints[0]
