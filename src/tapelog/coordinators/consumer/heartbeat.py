@@ -2,8 +2,8 @@
 
 A request in epoch 0 joins; -1 leaves for good, -2 leaves for a while (static members); any other is a sign of life.
 Fields that did not change are left out of requests; the answer carries an assignment when the member joined, said
-everything, or has another one than before. One heartbeat costs what changes for its own member; only the first one
-after the assignment interval pays for the whole group's targets.
+everything, has another one than before, or may have missed an answer. One heartbeat costs what changes for its own
+member; only the first one after the assignment interval pays for the whole group's targets.
 """
 
 from __future__ import annotations
@@ -68,8 +68,12 @@ def heartbeat(
         member_epoch=current.epoch,
         heartbeat_interval_ms=next_heartbeat_ms(groups, seat, current),
     )
+    same_way = groups.came_by(group.group_id, seat.member_id, caller.connection)
+    if seat.replaced is not None and seat.replaced != seat.member_id:
+        groups.forget_member(group.group_id, seat.replaced)
     if (
         joining
+        or not same_way
         or _says_everything(request)
         or current.assigned != seat.current.assigned
         or _missed_an_answer(request, seat, current)
@@ -254,8 +258,9 @@ def _says_everything(request: ConsumerGroupHeartbeatRequest) -> bool:
 
 
 def _missed_an_answer(request: ConsumerGroupHeartbeatRequest, seat: Seat, current: CurrentAssignment) -> bool:
-    """The member names an older epoch than it has, or does not give back what it was told to: some clients send a
-    heartbeat whose answer was lost again as it was, and would never hear of their assignment."""
+    """The member names an older epoch than it has, or does not give back what it was told to. Some clients send a
+    heartbeat whose answer was lost again as it was, and would never hear of their assignment; an answer that is lost
+    without such a trace was lost with its connection (`came_by`)."""
     return request.member_epoch != seat.current.epoch or current.state == UNREVOKED_PARTITIONS
 
 

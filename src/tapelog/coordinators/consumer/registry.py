@@ -1,7 +1,8 @@
 """The consumer groups of a shard with what their handlers need: configuration, topics, deadlines.
 
-Beside the hard state (`store.ConsumerStore`) there is little: who must be heard of by when, how much of the topics'
-news each group has seen, and which groups' regular expressions are being resolved. All of it can be lost.
+Beside the hard state (`store.ConsumerStore`) there is little: who must be heard of by when and was heard of from where,
+how much of the topics' news each group has seen, and which groups' regular expressions are being resolved. All of it
+can be lost.
 """
 
 from __future__ import annotations
@@ -50,6 +51,8 @@ class ConsumerGroups:
         """Groups whose regular expressions are being resolved."""
         self.computing: dict[str, object] = {}
         """Groups whose targets are being computed or written, with the computation that is (see `computation`)."""
+        self._connections: dict[str, dict[str, int]] = {}
+        """By group and member, the connection over which it was last heard of."""
 
     def find(self, group_id: str) -> ConsumerGroup | None:
         """The group, or None if there is none (or one of another kind)."""
@@ -78,14 +81,30 @@ class ConsumerGroups:
         """The group's metadata hash takes every change so far into account, once it is written."""
         self.seen[group_id] = self.watch.count
 
+    def came_by(self, group_id: str, member_id: str, connection: int) -> bool:
+        """The member was heard of; whether over the same connection as before: if not, an answer may be lost."""
+        connections = self._connections.setdefault(group_id, {})
+        before = connections.get(member_id)
+        connections[member_id] = connection
+        return before == connection
+
+    def forget_member(self, group_id: str, member_id: str) -> None:
+        """The member is gone."""
+        connections = self._connections.get(group_id, {})
+        connections.pop(member_id, None)
+        if not connections:
+            self._connections.pop(group_id, None)
+
     def forget(self, group_id: str) -> None:
         """The group is gone."""
+        self._connections.pop(group_id, None)
         self.seen.pop(group_id, None)
         self.resolving.pop(group_id, None)
         self.computing.pop(group_id, None)
 
     def reset(self) -> None:
         """After an undo: what was taken for written may not be."""
+        self._connections.clear()
         self.seen.clear()
         self.resolving.clear()
         self.computing.clear()
@@ -135,5 +154,6 @@ def release(groups: ConsumerGroups, group_id: str, member_ids: Iterable[str]) ->
     group = groups.find(group_id)
     for member_id in member_ids:
         if group is None or member_id not in group.metadata:
+            groups.forget_member(group_id, member_id)
             for name in (session_deadline, rebalance_deadline, join_deadline, sync_deadline):
                 groups.context.deadlines.cancel(name(group_id, member_id))

@@ -90,4 +90,4 @@ def consumer_group_describe(node: NodeApi, call: Call, request: ConsumerGroupDes
 
 def _caller(call: Call) -> Caller:
     connection = call.connection
-    return Caller(call.client_id, f"/{connection.peer_host}", call.version, connection.principal)
+    return Caller(call.client_id, f"/{connection.peer_host}", call.version, connection.principal, connection.number)
