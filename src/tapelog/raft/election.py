@@ -117,8 +117,10 @@ class Elections:
     def vote(self, request: VoteRequest, partition: PartitionData) -> VoteResponse:
         """Somebody asks for a vote, or whether it would get one."""
         quorum = self.quorum
-        if (request.voter_id, partition.voter_directory_id) != quorum.me:
+        if not quorum.addressed(request.voter_id, partition.voter_directory_id):
             return self._answer(ErrorCode.INVALID_VOTER_KEY, False)
+        if not quorum.believes(partition.replica_epoch):
+            return self._answer(ErrorCode.INVALID_REQUEST, False)
         if partition.replica_epoch < quorum.epoch:
             return self._answer(ErrorCode.FENCED_LEADER_EPOCH, False)
         if partition.replica_epoch > quorum.epoch:

@@ -155,12 +155,14 @@ class Leading:
         """Another replica says that it leads."""
         quorum = self.quorum
         code = ErrorCode.NONE
-        if (request.voter_id, partition.voter_directory_id) != quorum.me:
+        if not quorum.addressed(request.voter_id, partition.voter_directory_id):
             code = ErrorCode.INVALID_VOTER_KEY
         elif partition.leader_epoch < quorum.epoch:
             code = ErrorCode.FENCED_LEADER_EPOCH
-        elif partition.leader_id == quorum.me.id or (
-            partition.leader_epoch == quorum.epoch and quorum.leader_id not in (NO_NODE, partition.leader_id)
+        elif (
+            partition.leader_id == quorum.me.id
+            or not quorum.believes(partition.leader_epoch)
+            or (partition.leader_epoch == quorum.epoch and quorum.leader_id not in (NO_NODE, partition.leader_id))
         ):
             code = ErrorCode.INVALID_REQUEST
         else:
@@ -176,7 +178,7 @@ class Leading:
         code = ErrorCode.NONE
         if partition.leader_epoch < quorum.epoch:
             code = ErrorCode.FENCED_LEADER_EPOCH
-        elif partition.leader_id == quorum.me.id:
+        elif partition.leader_id == quorum.me.id or not quorum.believes(partition.leader_epoch):
             code = ErrorCode.INVALID_REQUEST
         else:
             quorum.learn(partition.leader_epoch, partition.leader_id, None)
@@ -184,6 +186,7 @@ class Leading:
             if isinstance(role, Follower) and quorum.may_stand and role.leader_id == partition.leader_id:
                 role.suspect = True
                 order = [candidate.candidate_id for candidate in partition.preferred_candidates]
+                order = order or list(partition.preferred_successors)  # version 0
                 place = order.index(quorum.me.id) if quorum.me.id in order else len(order)
                 quorum.arm(self._pause_ms(place), self.stand)
         return requests.end_answer(code, quorum.vouched_leader, quorum.epoch, quorum.leader_endpoint())

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from tapelog.base import ids
 from tapelog.base.ports import Clock, DiskError, Entropy
 from tapelog.base.timers import Timer, Timers
 from tapelog.raft import state_file
@@ -21,6 +22,11 @@ from tapelog.raft.values import NO_NODE, Endpoint, OffsetEpoch, RaftConfig, Repl
 from tapelog.raft.voters import Voter, VoterSet
 from tapelog.wire.errors import ErrorCode
 from tapelog.wire.message import Message
+
+EPOCH_MAX: Final = (1 << 31) - 1
+"""The last epoch that fits into a message: nobody stands for election behind it."""
+EPOCH_JUMP_MAX: Final = 1 << 24
+"""More elections than this cannot have been held while a replica was away: it has heard a mistake."""
 
 _OTHER_CLUSTER: Final = int(ErrorCode.INCONSISTENT_CLUSTER_ID)
 
@@ -99,6 +105,8 @@ class Quorum:
     def may_stand(self) -> bool:
         """Whether this replica holds elections: as a voter, or as one whose removal is not known to be committed. It
         may be the only one with the whole log, and then nobody else can be elected to commit its removal."""
+        if self.epoch >= EPOCH_MAX:
+            return False
         if self.is_voter:
             return True
         return self.history.latest_offset >= self.high_watermark and self.me in self.history.before
@@ -128,6 +136,14 @@ class Quorum:
     def end(self) -> OffsetEpoch:
         """Where the log ends, and its last epoch."""
         return OffsetEpoch(self.log.end_offset, self.log.last_epoch)
+
+    def believes(self, epoch: int) -> bool:
+        """Whether somebody may be in that epoch."""
+        return epoch <= min(self.epoch + EPOCH_JUMP_MAX, EPOCH_MAX)
+
+    def addressed(self, voter_id: int, directory_id: bytes) -> bool:
+        """Whether a request to that voter is meant for this replica. Early versions name no voter, or no directory."""
+        return voter_id in (NO_NODE, self.me.id) and directory_id in (ids.ZERO, self.me.directory_id)
 
     # -- changes of role
 
@@ -170,6 +186,8 @@ class Quorum:
         """Somebody spoke of an epoch and perhaps of its leader: follow what is newer."""
         if leader_id == self.me.id:
             leader_id = NO_NODE  # an earlier life of this node
+        if not self.believes(epoch):
+            return
         if epoch > self.epoch:
             if leader_id != NO_NODE:
                 self.become_follower(epoch, leader_id, endpoint)
