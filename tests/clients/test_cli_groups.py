@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,9 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, TopicPartition
 from confluent_kafka.admin import AdminClient
+from kafka import KafkaAdminClient
+from kafka import TopicPartition as KafkaPartition
+from kafka.structs import OffsetAndMetadata
 
 from tests.support.names import Fresh, MakeTopic
 from tests.support.tape import Tape
@@ -100,6 +104,24 @@ def test_lag_is_shown_by_group_or_by_partition_and_again_and_again(
     assert len(looks) == 2 and all(look[0]["group"] == group for look in looks)
     assert tape("group", "lag", group, "--watch", "-n", "2", "--every", "100ms").count("1 h") == 2
     tape("group", "lag", group, "--watch", "--every", "soon", code=2)
+
+
+def test_what_a_group_wrote_beside_its_offsets_is_shown_exactly(
+    bootstrap: str, tape: Tape, make_topic: MakeTopic, fresh: Fresh
+) -> None:
+    """franz-go notes the member: 40 bytes, behind which librdkafka reads what happens to be there in memory."""
+    topic, group, note = make_topic(20), fresh(), f"kgo-{uuid.UUID(int=7)}"
+    offset = OffsetAndMetadata(0, note, -1)
+    control = KafkaAdminClient(bootstrap_servers=bootstrap)
+    control.alter_group_offsets(group, {KafkaPartition(topic, number): offset for number in range(20)})
+    control.close()
+    for _ in range(5):
+        described = tape.json("group", "describe", group)["partitions"]
+        (lag,) = tape.json("group", "lag", group)
+        exported = tape.json("group", "export", group)["offsets"]
+        assert [{part["metadata"] for part in found} for found in (described, lag["partitions"], exported)] == [
+            {note}
+        ] * 3
 
 
 def test_a_mistyped_group_is_told_with_the_nearest_one(

@@ -11,6 +11,7 @@ from rich.console import Group as Rows
 from rich.console import RenderableType
 from rich.text import Text
 
+from tapelog.cli.commit_notes import with_notes
 from tapelog.cli.connect import Connection, missing_group
 from tapelog.cli.group_info import list_all
 from tapelog.cli.options import DEFAULT_BOOTSTRAP, Bootstrap, Json, MaybeGroups, Properties, Timeout
@@ -20,7 +21,7 @@ from tapelog.cli.units import format_count, format_duration, parse_duration_ms
 
 if TYPE_CHECKING:
     from tapelog.toolkit.lag import LagReader
-    from tapelog.toolkit.lag.values import Committed, GroupLag, Isolation, PartitionLag
+    from tapelog.toolkit.lag.values import GroupLag, Isolation, PartitionLag
 
 EVERY_MS_MIN = 100
 UNCOMMITTED = Annotated[
@@ -84,7 +85,7 @@ def measured(
     """The lag of groups whose kinds are known, in the order given."""
     shared = [group for group, kind in kinds.items() if kind == "share"]
     with connection.explaining(group=", ".join(kinds)):
-        offsets: dict[str, dict[Place, Committed]] = reader.committed(group for group in kinds if group not in shared)
+        offsets = with_notes(connection, reader.committed(group for group in kinds if group not in shared))
         if shared:
             from tapelog.cli.share_groups import share_offsets
 

@@ -12,6 +12,7 @@ import typer
 from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 from confluent_kafka.admin import OffsetSpec
 
+from tapelog.cli.commit_notes import with_notes
 from tapelog.cli.connect import Connection, near_name
 from tapelog.cli.group_info import describe_group
 from tapelog.cli.options import DEFAULT_BOOTSTRAP, Bootstrap, Group, Json, Properties, Timeout
@@ -38,7 +39,7 @@ def committed(connection: Connection, group: str) -> dict[Place, Committed]:
         connection.explaining(group=group),
         LagReader(connection.config, admin=connection.admin, timeout_s=connection.timeout_s) as reader,
     ):
-        return reader.committed([group])[group]
+        return with_notes(connection, reader.committed([group]))[group]
 
 
 def reset(

@@ -49,6 +49,15 @@ def result(future: Future[Any], timeout_s: float) -> Any:
         raise KafkaException(KafkaError(KafkaError._TIMED_OUT, "no answer in time")) from None
 
 
+def note_of(part: TopicPartition) -> str:
+    """What a group wrote beside an offset. librdkafka does not tell where it ends, so that bytes which are not part of
+    it may follow: those that are no text are left away (reading them raises, as part.metadata shows)."""
+    try:
+        return part.metadata or ""
+    except UnicodeDecodeError as error:
+        return error.object[: error.start].decode()
+
+
 Asked = list[Mapping[TopicPartition, "Future[Any]"]]
 
 

@@ -20,6 +20,7 @@ from tapelog.toolkit.lag.clients import (
     LATEST,
     ask_offsets,
     existing,
+    note_of,
     result,
     told_offsets,
 )
@@ -79,7 +80,7 @@ class LagReader:
                     if part.error is not None:
                         raise KafkaException(part.error)
                 found[group] = {
-                    (part.topic, part.partition): Committed(part.offset, part.leader_epoch, part.metadata or "")
+                    (part.topic, part.partition): Committed(part.offset, part.leader_epoch, note_of(part))
                     for part in sorted(parts, key=lambda part: (part.topic, part.partition))
                     if part.offset >= 0
                 }

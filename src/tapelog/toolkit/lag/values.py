@@ -15,7 +15,8 @@ Isolation = Literal["read_committed", "read_uncommitted"]
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """What a group has committed for one partition, with what it wrote beside it."""
+    """What a group has committed for one partition, with what it wrote beside it (`metadata`: the client library does
+    not know where that ends, and may have put something behind it)."""
 
     offset: int
     leader_epoch: int | None = None
