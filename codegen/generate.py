@@ -1,4 +1,4 @@
-"""Write wire/messages, wire/records and wire/api_keys.py from codegen/definitions.
+"""Write wire/messages, wire/records and wire/api_keys.py from codegen/definitions, with codegen/additions.
 
 Usage: python codegen/generate.py [--check]
 
@@ -32,7 +32,7 @@ def file_of(definition: Definition) -> str:
 
 def texts() -> dict[str, str]:
     """Every generated file, formatted, by path below wire/."""
-    definitions = load_all(HERE / "definitions")
+    definitions = load_all(HERE / "definitions", HERE / "additions")
     made = {file_of(d): module(d) for d in definitions}
     made["api_keys.py"] = api_keys(HERE / "definitions")
     made |= record_tables(definitions)

@@ -1,7 +1,8 @@
 """What a message definition says, as values: messages, structs, fields, version ranges.
 
-Reads the JSON in codegen/definitions (see fetch.py) and resolves what the JSON leaves implicit: inherited version
-ranges, defaults, shared structs, least encoded sizes. emit.py turns the result into Python.
+Reads the JSON in codegen/definitions (see fetch.py) with the fields that codegen/additions adds, and resolves what the
+JSON leaves implicit: inherited version ranges, defaults, shared structs, least encoded sizes. emit.py turns the result
+into Python.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 LAST = 32767
+TAGS_OF_OURS = 10_000
+"""Tagged fields that Kafka does not have begin here (codegen/additions): far from where its own will ever be."""
 FIXED_SIZES = {
     "bool": 1,
     "int8": 1,
@@ -188,9 +191,11 @@ class _Loader:
         return self.structs[name]
 
 
-def load(path: Path) -> Definition:
-    """Read one definition file."""
+def load(path: Path, additions: Path | None = None) -> Definition:
+    """Read one definition file, with the fields of our own that a file of that name among the additions has."""
     data = json.loads(path.read_text())
+    if additions is not None and (additions / path.name).exists():
+        _add(data, data["name"], json.loads((additions / path.name).read_text()))
     loader = _Loader(data)
     root = loader.struct(data["name"], data.get("fields", []), loader.versions)
     unstable = bool(data.get("latestVersionUnstable", False))
@@ -208,7 +213,17 @@ def load(path: Path) -> Definition:
     )
 
 
-def load_all(directory: Path) -> list[Definition]:
+def _add(data: dict[str, Any], name: str, added: dict[str, list[dict[str, Any]]]) -> None:
+    """Append our fields to the struct of that name, and to those inside it; they are tagged, so others skip them."""
+    for field_data in data["fields"]:
+        if "fields" in field_data:
+            _add(field_data, field_data["type"].removeprefix("[]"), added)
+    if any(one.get("tag", -1) < TAGS_OF_OURS for one in added.get(name, ())):
+        raise ValueError(f"{name}: fields of our own have tags from {TAGS_OF_OURS}")
+    data["fields"] += added.get(name, [])
+
+
+def load_all(directory: Path, additions: Path | None = None) -> list[Definition]:
     """All definitions that have at least one version, by name."""
-    loaded = [load(path) for path in sorted(directory.glob("*.json"))]
+    loaded = [load(path, additions) for path in sorted(directory.glob("*.json"))]
     return [d for d in loaded if not d.versions.empty]

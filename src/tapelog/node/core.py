@@ -32,6 +32,7 @@ from tapelog.node.markers import LocalMarkers
 from tapelog.node.metadata import NodeMetadata
 from tapelog.node.partitions import CLUSTER_METADATA, Partitions
 from tapelog.node.producer_ids import ProducerIds
+from tapelog.node.registration import cordoned
 from tapelog.node.rounds import FlushRounds
 from tapelog.replication.partition import Partition
 from tapelog.server.connection import Connection
@@ -343,6 +344,10 @@ class NodeCore(NodeApi):
     @property
     def log_dir(self) -> str:
         return self.config.log_dirs[0]
+
+    @property
+    def log_dir_cordoned(self) -> bool:
+        return bool(cordoned(self))
 
     @property
     def storage_failed(self) -> bool:

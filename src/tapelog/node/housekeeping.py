@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from tapelog.base.ports import DiskError, DiskFullError
+from tapelog.replication.traffic import look
 
 if TYPE_CHECKING:
     from tapelog.node.core import NodeCore
@@ -53,6 +54,7 @@ class Housekeeping:
         if now_ms - self._checkpointed_ms >= CHECKPOINT_MS or directory.checkpoint_due():
             self._checkpointed_ms = now_ms
             self._checkpoint()
+            look(node.hub, now_ms)
             node.metadata.log.maybe_snapshot()
         node.timers.after(WATCH_MS, self._watch_checkpoint)
 

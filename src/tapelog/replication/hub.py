@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tapelog.replication.partition import Partition
+    from tapelog.replication.traffic import Traffic
     from tapelog.replication.waiting import FetchWaiter
 
 
@@ -41,5 +42,7 @@ class Hub:
         """Brokers that may enter an ISR (registered, not fenced, not about to stop), and their epochs."""
         self.heard_ms: dict[int, int] = {}
         """When the last fetch of each follower arrived, whatever it named."""
+        self.busy: dict[Partition, Traffic] = {}
+        """Partitions that are written or read here: the clock makes rates of their counters."""
         self.lag_ms_max = 30_000
         """replica.lag.time.max.ms: who has been behind for longer leaves the ISR."""

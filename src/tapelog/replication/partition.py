@@ -17,6 +17,7 @@ from tapelog.replication.hub import Hub
 from tapelog.replication.isr import IsrChange
 from tapelog.replication.leadership import Leadership
 from tapelog.replication.progress import Replica
+from tapelog.replication.traffic import Traffic
 from tapelog.replication.waiting import AppendWaiter
 from tapelog.replication.waitroom import Parked, WaitingRoom, release, wake
 from tapelog.wire.control_records import ended_epoch, marker_batch
@@ -67,9 +68,9 @@ class Partition(WaitingRoom):
         self._majority_ms = 0
         """With `tapelog.acks=quorum`: up to where, and since when, a majority has what the others hold up."""
         self.guards = Guards(hub)
-        self.bytes_in = 0
-        self.bytes_out = 0
-        self.batches_in = 0
+        self.traffic: Traffic | None = None
+        """What is written and read here; None while that is nothing."""
+        self.role_since_ms = hub.now_ms
 
     # --- appends -------------------------------------------------------------------------------------------------
 
@@ -79,12 +80,26 @@ class Partition(WaitingRoom):
             self._check_role(origin)
         appended = self.log.append(buf, start, end, self.leader_epoch, origin)
         if not appended.duplicate:
-            self.bytes_in += end - start
-            self.batches_in += 1
+            traffic = self.traffic if self.traffic is not None else self.counted()
+            traffic.wrote(end - start, appended.last_offset - appended.base_offset + 1)
             if not self._queued:
                 self._queued = True
                 self.hub.dirty.append(self)
         return appended
+
+    def counted(self) -> Traffic:
+        """The counters of this role; made when first needed."""
+        traffic = self.traffic
+        if traffic is None:
+            traffic = self.traffic = Traffic(self.role_since_ms, self.hub.now_ms)
+            self.hub.busy[self] = traffic
+        return traffic
+
+    def forget_traffic(self) -> None:
+        """Nothing has happened for long, or the role is over: count anew."""
+        if self.traffic is not None:
+            self.traffic = None
+            self.hub.busy.pop(self, None)
 
     def _check_role(self, origin: int) -> None:
         if not self.leading:
@@ -208,6 +223,9 @@ class Partition(WaitingRoom):
     ) -> None:
         """Lead in a new leader epoch. What followers claimed before does not count any more; who waits, waits on: a
         leader that stays one has lost nothing."""
+        if self.leadership is None:
+            self.forget_traffic()
+            self.role_since_ms = now_ms
         self.leading = True
         self.leader = self.hub.node_id
         self.leader_epoch = leader_epoch
@@ -231,6 +249,9 @@ class Partition(WaitingRoom):
     def follow(self, leader: int, leader_epoch: int) -> None:
         """Somebody else leads (-1: nobody): whoever waits for us to commit something is told to ask there."""
         was_leading = self.leading
+        if was_leading:
+            self.forget_traffic()
+            self.role_since_ms = self.hub.now_ms
         self.leading = False
         self.alone = False
         self.under_min_isr = False
@@ -392,6 +413,7 @@ class Partition(WaitingRoom):
     def close(self, code: int = _NOT_LEADER) -> None:
         """The partition is here no more: everybody who waits is told so."""
         self.closed = True
+        self.forget_traffic()
         self.hub.replicated.pop(self, None)
         self.guards.close(code)
         self.fail_parked_above(-1, code)

@@ -175,6 +175,11 @@ class NodeApi:
         raise NotImplementedError
 
     @property
+    def log_dir_cordoned(self) -> bool:
+        """Whether the directory shall get no new replicas (`cordoned.log.dirs`)."""
+        raise NotImplementedError
+
+    @property
     def storage_failed(self) -> bool:
         """Whether the log directory is offline."""
         raise NotImplementedError

@@ -371,9 +371,3 @@ def test_only_what_is_led_with_followers_is_looked_after_by_the_clock() -> None:
     bench.lead(leader_epoch=3)
     partition.close()
     assert bench.hub.replicated == {}
-
-
-def test_what_came_in_is_counted() -> None:
-    bench = Bench()
-    bench.store(1, 2)
-    assert (bench.partition.batches_in, bench.partition.bytes_in) == (2, bench.partition.log.size_bytes)

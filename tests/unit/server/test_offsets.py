@@ -220,6 +220,7 @@ def test_the_log_directory_tells_sizes_and_room(rig: Rig, version: int) -> None:
     assert sizes == {(TOPIC, 0): 0, (TOPIC, 1): len(batch), ("other", 0): 0}
     if version >= 4:
         assert 0 < result.usable_bytes < result.total_bytes
+    assert result.is_cordoned is False
 
 
 def test_the_log_directory_tells_only_what_was_asked_for(rig: Rig) -> None:
@@ -227,3 +228,26 @@ def test_the_log_directory_tells_only_what_was_asked_for(rig: Rig) -> None:
     topics = [DescribableLogDirTopic(topic=TOPIC, partitions=[1, 9]), DescribableLogDirTopic(topic="nothing")]
     result = rig.client.call(DescribeLogDirsRequest(topics=topics), 4).results[0]
     assert [(t.name, [p.partition_index for p in t.partitions]) for t in result.topics] == [(TOPIC, [1])]
+
+
+def test_the_log_directory_tells_how_busy_a_partition_is(rig: Rig) -> None:
+    batch = rig.batch(*[b"x" * 100] * 5)
+    for _ in range(10):
+        rig.produce(batch, index=1)
+        rig.node.pass_time(1000)
+    rig.fetch(index=1)
+    told = rig.client.call(DescribeLogDirsRequest(topics=None), 5)
+    assert told.counted_ms == rig.clock.monotonic_ms()
+    idle, busy = (part.traffic for part in told.results[0].topics[0].partitions)
+    assert idle is None
+    assert (busy.bytes_in, busy.records_in, busy.requests) == (10 * len(batch), 50, 11)
+    assert busy.bytes_out == 10 * len(batch) and busy.replica_bytes_out == 0
+    assert [rate.span_seconds for rate in busy.rates] == [60, 300]
+    assert all(rate.records_in == pytest.approx(5, rel=0.1) for rate in busy.rates)
+    assert rig.client.call(DescribeLogDirsRequest(topics=None), 1).counted_ms == -1, "without tagged fields: nothing"
+
+
+@pytest.mark.parametrize(("names", "cordoned"), [("*", True), ("/elsewhere", False)])
+def test_the_log_directory_tells_whether_it_gets_new_replicas(names: str, cordoned: bool) -> None:
+    rig = Rig(cordoned_log_dirs=names)
+    assert rig.client.call(DescribeLogDirsRequest(topics=None), 5).results[0].is_cordoned is cordoned

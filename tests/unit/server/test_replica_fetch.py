@@ -50,6 +50,18 @@ def test_followers_read_what_is_written_and_not_yet_durable() -> None:
     assert code_of(answers) == 0
 
 
+def test_what_followers_are_given_is_counted_apart_from_what_consumers_are() -> None:
+    rig = LeaderRig()
+    rig.send(b"a")
+    for id in (OTHER, THIRD):
+        follower = Follower(rig, id)
+        follower.one(0)
+        follower.send(at(1))
+    rig.values()
+    traffic, size = rig.partition().counted(), rig.partition().log.size_bytes
+    assert (traffic.bytes_in, traffic.replica_bytes_out, traffic.bytes_out) == (size, 2 * size, size)
+
+
 def test_consumers_do_not_see_what_followers_see() -> None:
     rig = LeaderRig()
     rig.send(b"a")

@@ -1,7 +1,14 @@
-"""DescribeLogDirs, versions 1 to 5: the log directory, what lies in it and how much room there is."""
+"""DescribeLogDirs, versions 1 to 5: the log directory, what lies in it, how much room there is, and what is busy.
+
+Since version 2 a partition that is written or read here has a tagged field of our own (codegen/additions), `traffic`:
+counters since its role began, and rates per second over one and five minutes. `counted_ms` says when they were read, by
+this node's monotonic clock, and that this broker counts at all. Clients that do not know the tags pass over them.
+"""
 
 from __future__ import annotations
 
+from tapelog.replication.partition import Partition
+from tapelog.replication.traffic import SPANS_S, look
 from tapelog.server.call import Call
 from tapelog.server.node_api import NodeApi
 from tapelog.wire.errors import ErrorCode
@@ -11,6 +18,8 @@ from tapelog.wire.messages.describe_log_dirs_response import (
     DescribeLogDirsResponse,
     DescribeLogDirsResult,
     DescribeLogDirsTopic,
+    PartitionTraffic,
+    TrafficRate,
 )
 
 
@@ -18,11 +27,14 @@ def handle(node: NodeApi, call: Call, request: DescribeLogDirsRequest) -> None:
     """Describe the one directory of this node; null topics mean all."""
     result = DescribeLogDirsResult(log_dir=node.log_dir)
     result.total_bytes, result.usable_bytes = node.disk_space()
+    result.is_cordoned = node.log_dir_cordoned
     if node.storage_failed:
         result.error_code = int(ErrorCode.KAFKA_STORAGE_ERROR)
     wanted: dict[str, list[int]] | None = None
     if request.topics is not None:
         wanted = {topic.topic: topic.partitions for topic in request.topics}
+    now_ms = node.clock.monotonic_ms()
+    look(node.hub, now_ms)
     for name in sorted(node.topics if wanted is None else wanted):
         state = node.topics.get(name)
         if state is None:
@@ -30,10 +42,28 @@ def handle(node: NodeApi, call: Call, request: DescribeLogDirsRequest) -> None:
         topic = DescribeLogDirsTopic(name=name)
         for partition in state.partitions:
             if partition is not None and (wanted is None or partition.index in wanted[name]):
-                size = partition.log.size_bytes
                 topic.partitions.append(
-                    DescribeLogDirsPartition(partition_index=partition.index, partition_size=size, offset_lag=0)
+                    DescribeLogDirsPartition(
+                        partition_index=partition.index,
+                        partition_size=partition.log.size_bytes,
+                        offset_lag=0,
+                        traffic=_traffic(partition),
+                    )
                 )
         if topic.partitions:
             result.topics.append(topic)
-    call.reply(DescribeLogDirsResponse(results=[result]))
+    call.reply(DescribeLogDirsResponse(results=[result], counted_ms=now_ms))
+
+
+def _traffic(partition: Partition) -> PartitionTraffic | None:
+    counted = partition.traffic
+    if counted is None:
+        return None
+    return PartitionTraffic(
+        counted.bytes_in,
+        counted.records_in,
+        counted.bytes_out,
+        counted.replica_bytes_out,
+        counted.requests,
+        [TrafficRate(seconds, *counted.rates(span)) for span, seconds in enumerate(SPANS_S)],
+    )

@@ -157,9 +157,13 @@ class PendingFetch(FetchWaiter):
         response = FetchResponse(session_id=session.id if session is not None else 0)
         with_data: list[Wanted] = []
         for wanted, data in parts:
-            has_data = data.records is not None
-            if has_data:
+            records = data.records
+            has_data = records is not None
+            if records is not None:
                 with_data.append(wanted)
+                partition = find(self.node, wanted, self.by_id)
+                if partition is not None:
+                    partition.counted().sent(records.size)  # type: ignore[union-attr]
             if self.incremental and not (has_data or is_news(wanted, data)):
                 continue
             put(response, wanted, data)

@@ -209,7 +209,12 @@ class ReplicaFetch(FetchWaiter):
         session = self.session
         response = FetchResponse(session_id=session.id)
         for wanted, data in parts:
-            wanted.served = data.records is not None or data.diverging_epoch is not None
+            records = data.records
+            wanted.served = records is not None or data.diverging_epoch is not None
+            if records is not None:
+                partition = find(self.node, wanted, self.by_id)
+                if partition is not None:
+                    partition.counted().copied(records.size)  # type: ignore[union-attr]
             put(response, wanted, data)
             if data.error_code:
                 hint(self.node, self.call, response, wanted, data)

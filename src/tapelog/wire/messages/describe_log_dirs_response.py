@@ -9,6 +9,110 @@ from tapelog.wire.reader import Reader
 from tapelog.wire.writer import Writer
 
 
+class TrafficRate(Message):
+    """Part of DescribeLogDirsResponse."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "span_seconds",
+        "bytes_in",
+        "records_in",
+        "bytes_out",
+        "replica_bytes_out",
+        "requests",
+    )
+
+    def __init__(
+        self,
+        span_seconds: int = 0,
+        bytes_in: float = 0.0,
+        records_in: float = 0.0,
+        bytes_out: float = 0.0,
+        replica_bytes_out: float = 0.0,
+        requests: float = 0.0,
+    ) -> None:
+        self.span_seconds: int = span_seconds
+        self.bytes_in: float = bytes_in
+        self.records_in: float = records_in
+        self.bytes_out: float = bytes_out
+        self.replica_bytes_out: float = replica_bytes_out
+        self.requests: float = requests
+
+    @staticmethod
+    def decode(r: Reader, version: int) -> TrafficRate:
+        made = TrafficRate(
+            r.i32(),
+            r.f64(),
+            r.f64(),
+            r.f64(),
+            r.f64(),
+            r.f64(),
+        )
+        r.skip_tags()
+        return made
+
+    def encode(self, w: Writer, version: int) -> None:
+        w.i32(self.span_seconds)
+        w.f64(self.bytes_in)
+        w.f64(self.records_in)
+        w.f64(self.bytes_out)
+        w.f64(self.replica_bytes_out)
+        w.f64(self.requests)
+        w.uvarint(0)
+
+
+class PartitionTraffic(Message):
+    """Part of DescribeLogDirsResponse."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "bytes_in",
+        "records_in",
+        "bytes_out",
+        "replica_bytes_out",
+        "requests",
+        "rates",
+    )
+
+    def __init__(
+        self,
+        bytes_in: int = 0,
+        records_in: int = 0,
+        bytes_out: int = 0,
+        replica_bytes_out: int = 0,
+        requests: int = 0,
+        rates: list[TrafficRate] = EMPTY,
+    ) -> None:
+        self.bytes_in: int = bytes_in
+        self.records_in: int = records_in
+        self.bytes_out: int = bytes_out
+        self.replica_bytes_out: int = replica_bytes_out
+        self.requests: int = requests
+        self.rates: list[TrafficRate] = [] if rates is EMPTY else rates
+
+    @staticmethod
+    def decode(r: Reader, version: int) -> PartitionTraffic:
+        made = PartitionTraffic(
+            r.i64(),
+            r.i64(),
+            r.i64(),
+            r.i64(),
+            r.i64(),
+            [TrafficRate.decode(r, version) for _ in range(r.compact_array(45))],
+        )
+        r.skip_tags()
+        return made
+
+    def encode(self, w: Writer, version: int) -> None:
+        w.i64(self.bytes_in)
+        w.i64(self.records_in)
+        w.i64(self.bytes_out)
+        w.i64(self.replica_bytes_out)
+        w.i64(self.requests)
+        w.compact_array(len(self.rates))
+        for rates_item in self.rates:
+            rates_item.encode(w, version)
+        w.uvarint(0)
+
+
 class DescribeLogDirsPartition(Message):
     """Part of DescribeLogDirsResponse."""
 
@@ -17,15 +121,22 @@ class DescribeLogDirsPartition(Message):
         "partition_size",
         "offset_lag",
         "is_future_key",
+        "traffic",
     )
 
     def __init__(
-        self, partition_index: int = 0, partition_size: int = 0, offset_lag: int = 0, is_future_key: bool = False
+        self,
+        partition_index: int = 0,
+        partition_size: int = 0,
+        offset_lag: int = 0,
+        is_future_key: bool = False,
+        traffic: PartitionTraffic | None = None,
     ) -> None:
         self.partition_index: int = partition_index
         self.partition_size: int = partition_size
         self.offset_lag: int = offset_lag
         self.is_future_key: bool = is_future_key
+        self.traffic: PartitionTraffic | None = traffic
 
     @staticmethod
     def decode(r: Reader, version: int) -> DescribeLogDirsPartition:
@@ -36,7 +147,14 @@ class DescribeLogDirsPartition(Message):
             r.boolean(),
         )
         if version >= 2:
-            r.skip_tags()
+            for _ in range(r.uvarint()):
+                tag = r.uvarint()
+                stop = r.tag_end()
+                if tag == 10000:
+                    made.traffic = PartitionTraffic.decode(r, version)
+                else:
+                    r.pos = stop
+                r.end_tag(stop)
         return made
 
     def encode(self, w: Writer, version: int) -> None:
@@ -45,7 +163,15 @@ class DescribeLogDirsPartition(Message):
         w.i64(self.offset_lag)
         w.boolean(self.is_future_key)
         if version >= 2:
-            w.uvarint(0)
+            tags = 0
+            if self.traffic is not None:
+                tags += 1
+            w.uvarint(tags)
+            if tags > 0:
+                if self.traffic is not None:
+                    field = Writer()
+                    self.traffic.encode(field, version)
+                    w.tagged(10000, field)
 
 
 class DescribeLogDirsTopic(Message):
@@ -164,14 +290,20 @@ class DescribeLogDirsResponse(Message):
         "throttle_time_ms",
         "error_code",
         "results",
+        "counted_ms",
     )
 
     def __init__(
-        self, throttle_time_ms: int = 0, error_code: int = 0, results: list[DescribeLogDirsResult] = EMPTY
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        results: list[DescribeLogDirsResult] = EMPTY,
+        counted_ms: int = -1,
     ) -> None:
         self.throttle_time_ms: int = throttle_time_ms
         self.error_code: int = error_code
         self.results: list[DescribeLogDirsResult] = [] if results is EMPTY else results
+        self.counted_ms: int = counted_ms
 
     @staticmethod
     def decode(r: Reader, version: int) -> DescribeLogDirsResponse:
@@ -185,7 +317,14 @@ class DescribeLogDirsResponse(Message):
             else [DescribeLogDirsResult.decode(r, version) for _ in range(r.array(5))],
         )
         if version >= 2:
-            r.skip_tags()
+            for _ in range(r.uvarint()):
+                tag = r.uvarint()
+                stop = r.tag_end()
+                if tag == 10000:
+                    made.counted_ms = r.i64()
+                else:
+                    r.pos = stop
+                r.end_tag(stop)
         return made
 
     def encode(self, w: Writer, version: int) -> None:
@@ -203,4 +342,12 @@ class DescribeLogDirsResponse(Message):
             for results_item in self.results:
                 results_item.encode(w, version)
         if version >= 2:
-            w.uvarint(0)
+            tags = 0
+            if self.counted_ms != -1:
+                tags += 1
+            w.uvarint(tags)
+            if tags > 0:
+                if self.counted_ms != -1:
+                    field = Writer()
+                    field.i64(self.counted_ms)
+                    w.tagged(10000, field)

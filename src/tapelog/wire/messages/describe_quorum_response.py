@@ -229,6 +229,7 @@ class DescribeQuorumResponse(Message):
         "error_message",
         "topics",
         "nodes",
+        "unclean_elections",
     )
 
     def __init__(
@@ -237,11 +238,13 @@ class DescribeQuorumResponse(Message):
         error_message: str | None = "",
         topics: list[TopicData] = EMPTY,
         nodes: list[Node] = EMPTY,
+        unclean_elections: int = -1,
     ) -> None:
         self.error_code: int = error_code
         self.error_message: str | None = error_message
         self.topics: list[TopicData] = [] if topics is EMPTY else topics
         self.nodes: list[Node] = [] if nodes is EMPTY else nodes
+        self.unclean_elections: int = unclean_elections
 
     @staticmethod
     def decode(r: Reader, version: int) -> DescribeQuorumResponse:
@@ -253,7 +256,14 @@ class DescribeQuorumResponse(Message):
             [TopicData.decode(r, version) for _ in range(r.compact_array(3))],
             [Node.decode(r, version) for _ in range(r.compact_array(6))] if version >= 2 else [],
         )
-        r.skip_tags()
+        for _ in range(r.uvarint()):
+            tag = r.uvarint()
+            stop = r.tag_end()
+            if tag == 10000:
+                made.unclean_elections = r.i64()
+            else:
+                r.pos = stop
+            r.end_tag(stop)
         return made
 
     def encode(self, w: Writer, version: int) -> None:
@@ -272,4 +282,12 @@ class DescribeQuorumResponse(Message):
         else:
             if self.nodes:
                 lost_field("DescribeQuorumResponse.nodes", version)
-        w.uvarint(0)
+        tags = 0
+        if self.unclean_elections != -1:
+            tags += 1
+        w.uvarint(tags)
+        if tags > 0:
+            if self.unclean_elections != -1:
+                field = Writer()
+                field.i64(self.unclean_elections)
+                w.tagged(10000, field)
