@@ -66,9 +66,9 @@ class Controller:
         """Leaders elected since the start that may have lacked committed records."""
         self.alert: Callable[[str], None] = _nobody
 
-    def activate(self, image: MetadataImage) -> None:
-        """This node is the active controller from now on."""
-        self.sessions.begin(image)
+    def activate(self, image: MetadataImage, before: tuple[int, int] | None = None) -> None:
+        """This node is the active controller from now on; before: which one was, and when it was last heard of."""
+        self.sessions.begin(image, before, self.settings.whole("broker.heartbeat.interval.ms"))
         self.upkeep.begin(image)
 
     def resign(self) -> None:

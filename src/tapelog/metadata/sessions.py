@@ -1,7 +1,8 @@
 """Who was heard of, and when: the liveness of brokers as the active controller sees it.
 
 Soft state, the only one the controller keeps outside the log. It begins afresh with every new active controller, which
-gives every broker a full session's time to be heard of. Time is monotonic.
+gives every broker a full session's time to be heard of. Only the node that led before it is known to have been silent
+for a while, if it was: that counts. Time is monotonic.
 """
 
 from __future__ import annotations
@@ -45,10 +46,14 @@ class BrokerSessions:
         """The time sessions are measured by."""
         return 0 if self._clock is None else self._clock.monotonic_ms()
 
-    def begin(self, image: MetadataImage) -> None:
-        """A new active controller: everybody registered counts as just heard of."""
+    def begin(self, image: MetadataImage, before: tuple[int, int] | None = None, grace_ms: int = 0) -> None:
+        """A new active controller: everybody registered counts as just heard of. `before`: who was the active one until
+        now, and when it was last heard of; it has grace_ms, at least, to be heard of here."""
         now_ms = self.now_ms()
         self._sessions = {id: Session(broker.epoch, now_ms) for id, broker in image.brokers.items()}
+        if before is not None and before[0] in self._sessions:
+            earliest_ms = now_ms - max(0, self.timeout_ms - grace_ms)
+            self._sessions[before[0]].contact_ms = min(now_ms, max(before[1], earliest_ms))
 
     def clear(self) -> None:
         """Not the active controller any more."""
@@ -77,6 +82,11 @@ class BrokerSessions:
         if session is None or session.epoch != epoch:
             return False
         return session.contact_ms + self.timeout_ms >= self.now_ms()
+
+    def heard_since(self, broker_id: int, epoch: int, since_ms: int) -> bool:
+        """Whether that incarnation was heard of after that moment."""
+        session = self._sessions.get(broker_id)
+        return session is not None and session.epoch == epoch and session.contact_ms > since_ms
 
     def silent(self, image: MetadataImage) -> list[int]:
         """Unfenced brokers whose session has ended, by id. One never heard of gets its session now."""

@@ -137,6 +137,8 @@ class NodeCore(NodeApi):
             self.opened = True
             self.isr.start()
             self.partitions.open_all()
+            if self.presence is not None:
+                self.presence.brokers_changed()
 
     @property
     def alone(self) -> bool:
@@ -219,6 +221,8 @@ class NodeCore(NodeApi):
         if delta.changed_brokers:
             self.remote.brokers_changed(delta.base, delta.changed_brokers)
             self.isr.brokers_changed()
+            if self.presence is not None:
+                self.presence.brokers_changed()
         if delta.deleted_topics:
             self.partitions.remove(delta.deleted_topics)
         if delta.changed_topics:
@@ -318,9 +322,13 @@ class NodeCore(NodeApi):
     ) -> None:
         self.remote.to_broker(node_id, lane, request, version, timeout_ms, done)
 
-    def hung_up(self, broker_id: int) -> None:
+    def heartbeat_came(self, broker_id: int, connection: int) -> None:
         if self.presence is not None:
-            self.presence.hung_up(broker_id)
+            self.presence.heard(broker_id, connection)
+
+    def hung_up(self, broker_id: int, connection: int) -> None:
+        if self.presence is not None:
+            self.presence.hung_up(broker_id, connection)
 
     def create_topics(self, names: list[str], done: Callable[[CreateTopicsResponse | KafkaError], None]) -> None:
         self.creation.create(names, done)

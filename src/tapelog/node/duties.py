@@ -36,7 +36,7 @@ class ControllerDuties:
             self._timer.cancel()
             self._timer = None
         if active:
-            self.node.controller.activate(self.node.image)
+            self.node.controller.activate(self.node.image, self.node.raft.predecessor)
             self._arm()
         else:
             self.node.controller.resign()

@@ -115,6 +115,12 @@ class Lifecycle:
         if scheduled and wanted:
             self._schedule(0)
 
+    def controller_changed(self) -> None:
+        """Another node is the active controller, or will be at once: it hears of this broker now, not an interval
+        later. (What is under way to the old one is sent again to the new one by `to_controller`.)"""
+        if self.state in (FENCED, RUNNING) and self._timer is not None and self._timer.action is not None:
+            self._schedule(0)
+
     def leave(self, left: Callable[[], None]) -> None:
         """Ask the controller to let this broker go; `left` is called once it may stop, or when nobody answers."""
         node = self.node

@@ -129,7 +129,9 @@ class NodeMetadata:
         self.log.resigned()
 
     def leader_is(self, node_id: int, epoch: int) -> None:
-        """Another node leads, or nobody does."""
+        """Another node leads, or nobody does. Whoever is new there wants to hear who lives."""
+        if node_id >= 0:
+            self.node.lifecycle.controller_changed()
         if node_id != self.node.node_id:
             log.info("the metadata quorum is led by %s in epoch %d", node_id if node_id >= 0 else "nobody", epoch)
 

@@ -94,7 +94,7 @@ class Elections:
             self._won(role)
             return
         role.refused[voter.key] = None
-        if len(quorum.voters) - len(role.refused) < quorum.voters.majority:
+        if self._hopeless(role):
             quorum.arm(self._backoff_ms(), self.lost)
 
     def _won(self, role: Ballot) -> bool:
@@ -106,6 +106,14 @@ class Elections:
         else:
             quorum.become_leader()
         return True
+
+    def _hopeless(self, role: Ballot) -> bool:
+        """Whether too many refused; the leader whose silence began all this will hardly say yes, so nobody waits for
+        it. Should it answer after all, it counts."""
+        quorum = self.quorum
+        silent = quorum.voters.get(quorum.last_leader)
+        missing = silent is not None and silent.key not in role.refused and silent.key not in role.granted
+        return len(quorum.voters) - len(role.refused) - missing < quorum.voters.majority
 
     def _backoff_ms(self) -> int:
         quorum = self.quorum

@@ -125,6 +125,7 @@ class Following:
             self._failed(role)
             return
         role.fetched, role.suspect = True, False
+        quorum.heard_leader(role.leader_id)
         self._failures = 0
         quorum.lost_elections = 0
         if quorum.may_stand:

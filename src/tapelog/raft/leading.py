@@ -184,6 +184,7 @@ class Leading:
             quorum.learn(partition.leader_epoch, partition.leader_id, None)
             role = quorum.role
             if isinstance(role, Follower) and quorum.may_stand and role.leader_id == partition.leader_id:
+                quorum.heard_leader(role.leader_id)
                 role.suspect = True
                 order = [candidate.candidate_id for candidate in partition.preferred_candidates]
                 order = order or list(partition.preferred_successors)  # version 0

@@ -174,6 +174,12 @@ class Raft:
         return told if told > 0 else -1
 
     @property
+    def predecessor(self) -> tuple[int, int] | None:
+        """As leader: who led before, and when (monotonic) it was last heard of; None if this replica knows of nobody
+        who led since itself."""
+        return self.quorum.predecessor
+
+    @property
     def kraft_version(self) -> int:
         """1 once the log says who votes, so that voters may change; 0 while only the configuration does."""
         return 1 if self.quorum.history.latest_offset >= 0 else 0

@@ -68,6 +68,12 @@ class Quorum:
         self.role: Role = Unattached()
         self.high_watermark = 0
         self.lost_elections = 0
+        self.last_leader = NO_NODE
+        """The leader that this replica last knew; -1 while it is itself the last one."""
+        self.last_leader_ms = 0
+        """When it was last heard of, by the monotonic clock."""
+        self.predecessor: tuple[int, int] | None = None
+        """As leader: who led before, and when it was last heard of; None if that was long ago, or this replica."""
         self.closed = False
         self.trouble: Callable[[DiskError], None] = _ignore
         self.wrong_cluster: Callable[[], None] = _nothing
@@ -158,7 +164,10 @@ class Quorum:
         assert leader_id != self.me.id
         assert epoch > self.epoch or (epoch == self.epoch and self.leader_id in (NO_NODE, leader_id))
         voted = self.state.voted if epoch == self.epoch else None
+        news = epoch > self.epoch or self.last_leader != leader_id
         self._remember(ElectionState(epoch, leader_id, voted))
+        if news:
+            self.heard_leader(leader_id)
         self._enter(Follower(leader_id, endpoint))
 
     def become_prospective(self) -> None:
@@ -176,6 +185,8 @@ class Quorum:
         self._remember(ElectionState(self.epoch, self.me.id, self.state.voted))
         self.lost_elections = 0
         granted = list(self.role.granted) if isinstance(self.role, Candidate) else []
+        self.predecessor = None if self.last_leader == NO_NODE else (self.last_leader, self.last_leader_ms)
+        self.last_leader = NO_NODE
         self._enter(Leader(self.log.end_offset, progress, granted))
 
     def become_resigned(self) -> None:
@@ -200,6 +211,10 @@ class Quorum:
             and not isinstance(self.role, Leader | Follower)
         ):
             self.become_follower(epoch, leader_id, endpoint)
+
+    def heard_leader(self, leader_id: int) -> None:
+        """A sign of life of the leader."""
+        self.last_leader, self.last_leader_ms = leader_id, self.clock.monotonic_ms()
 
     def cast_vote(self, candidate: ReplicaKey) -> None:
         """Vote in this epoch: on disk before it is told."""

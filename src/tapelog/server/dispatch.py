@@ -93,7 +93,7 @@ class Dispatcher:
         """Called by a connection that closed itself: the transport must drop its socket."""
         self.closed_connections.append(connection)
         if connection.broker_id >= 0:
-            self.node.hung_up(connection.broker_id)
+            self.node.hung_up(connection.broker_id, connection.number)
         if connection.close_reason:
             self.complain(f"closed the connection from {connection.peer_host}: {connection.close_reason}")
 

@@ -110,8 +110,11 @@ class NodeApi:
         answer, or why there is none."""
         raise NotImplementedError
 
-    def hung_up(self, broker_id: int) -> None:
-        """The connection that a broker's heartbeats came on has ended."""
+    def heartbeat_came(self, broker_id: int, connection: int) -> None:
+        """A broker's heartbeat came on the connection of that number."""
+
+    def hung_up(self, broker_id: int, connection: int) -> None:
+        """A connection that a broker's heartbeats came on has ended."""
 
     @property
     def fetch_sessions(self) -> FetchSessions:

@@ -94,6 +94,42 @@ def test_a_new_controller_gives_everybody_a_full_session() -> None:
     assert desk.image.brokers[1].fenced
 
 
+def test_the_silence_of_the_controller_before_counts() -> None:
+    desk = Desk(brokers=2)
+    heard_ms = desk.clock.now_ms
+    desk.clock.now_ms += 3000
+    desk.controller.resign()
+    desk.controller.activate(desk.image, (1, heard_ms))
+    desk.wait(SESSION_MS - 3000)
+    assert not desk.image.brokers[1].fenced
+    desk.wait(1)
+    assert desk.image.brokers[1].fenced
+    assert not desk.image.brokers[2].fenced, "of everybody else nothing is known"
+
+
+def test_the_controller_before_has_the_time_of_a_heartbeat_to_say_that_it_lives() -> None:
+    interval_ms = 2000
+    desk = Desk(brokers=2, settings={"broker.heartbeat.interval.ms": str(interval_ms)})
+    heard_ms = desk.clock.now_ms
+    desk.clock.now_ms += 10 * SESSION_MS
+    desk.controller.activate(desk.image, (1, heard_ms))
+    desk.wait(interval_ms)
+    assert not desk.image.brokers[1].fenced
+    desk.beat(1)
+    desk.wait(SESSION_MS)
+    assert not desk.image.brokers[1].fenced
+    desk.controller.activate(desk.image, (1, heard_ms))
+    desk.wait(interval_ms + 1)
+    assert desk.image.brokers[1].fenced
+
+
+def test_a_controller_before_that_is_no_broker_has_no_session() -> None:
+    desk = Desk(brokers=1)
+    desk.controller.activate(desk.image, (9, 0))
+    desk.wait(SESSION_MS)
+    assert not desk.image.brokers[1].fenced
+
+
 def test_the_next_upkeep_is_due_when_the_next_session_ends() -> None:
     desk = Desk(brokers=2)
     desk.clock.now_ms += 1000

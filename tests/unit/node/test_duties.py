@@ -19,15 +19,17 @@ class World:
         self.timers = Timers(self.clock)
         self.due_ms = 1 << 62
         self.ticked: list[int] = []
+        self.before: list[object] = []
         self.node: Any = SimpleNamespace(
             clock=self.clock,
             timers=self.timers,
             image=None,
+            raft=SimpleNamespace(predecessor=(3, 77)),
             controls=True,
             controller=SimpleNamespace(
                 upkeep=SimpleNamespace(due_ms=lambda image: self.due_ms),
                 tick=None,
-                activate=lambda image: None,
+                activate=lambda image, before: self.before.append(before),
                 resign=lambda: None,
             ),
             change_metadata=self._change,
@@ -71,3 +73,7 @@ def test_after_a_sleep_brokers_are_heard_before_they_are_judged() -> None:
     world.due_ms = world.clock.monotonic_ms()
     world.pass_time(CHECK_MS_MAX)
     assert len(world.ticked) == 1
+
+
+def test_a_new_controller_is_told_since_when_the_one_before_it_is_silent() -> None:
+    assert World().before == [(3, 77)]

@@ -305,3 +305,26 @@ def test_news_of_a_leaving_broker_are_acknowledged_at_once_and_once(world: World
     world.life.image_published()
     world.pass_time(0)
     assert world.node.asked == []
+
+
+def test_a_new_controller_hears_of_a_broker_at_once(world: World) -> None:
+    world.join()
+    world.pass_time(500)
+    assert world.node.asked == []
+    world.life.controller_changed()
+    world.pass_time(0)
+    world.take(BrokerHeartbeatRequest)
+    world.life.controller_changed()
+    world.pass_time(0)
+    assert world.node.asked == [], "one is under way: it finds the new controller by itself"
+
+
+def test_a_broker_that_is_not_registered_yet_has_nothing_to_say_to_a_new_controller(world: World) -> None:
+    world.life.controller_changed()
+    world.start()
+    world.life.controller_changed()
+    world.pass_time(0)
+    assert [type(request) for request, _ in world.node.asked] == [
+        ControllerRegistrationRequest,
+        BrokerRegistrationRequest,
+    ]

@@ -55,6 +55,40 @@ def test_a_silent_leader_is_replaced_after_the_fetch_timeout() -> None:
     assert old.epoch_led < 0, "a leader without a majority steps down"
 
 
+def test_a_new_leader_knows_since_when_the_one_before_it_is_silent() -> None:
+    world = started()
+    old = world.leader()
+    assert old is not None
+    world.run(500)
+    cut(world, old)
+    cut_ms = world.clock.monotonic_ms()
+    assert world.run(10_000, lambda: any(node.epoch_led > 0 for node in world.nodes if node is not old))
+    new = settled(world)
+    found = raft_of(new).predecessor
+    assert found is not None and found[0] == old.id
+    assert cut_ms - CONFIG.fetch_max_wait_ms - 100 <= found[1] <= cut_ms + 100
+    raft_of(new).leading.resign()
+    raft_of(new).elections.stand()
+    again = settled(world)
+    assert again is not new or raft_of(again).predecessor is None, "it led last itself"
+
+
+def test_two_that_stand_at_once_do_not_wait_for_the_silent_leader_to_vote() -> None:
+    slowest_ms = 0
+    for seed in range(30):
+        world = started(seed=seed)
+        old = world.leader()
+        assert old is not None
+        cut(world, old)
+        before_ms = world.clock.monotonic_ms()
+        first, second = followers(world)
+        raft_of(first).quorum.become_prospective()
+        raft_of(second).quorum.become_prospective()
+        assert world.run(10_000, lambda: first.epoch_led > 0 or second.epoch_led > 0)  # noqa: B023
+        slowest_ms = max(slowest_ms, world.clock.monotonic_ms() - before_ms)
+    assert slowest_ms < CONFIG.election_timeout_ms
+
+
 def test_a_follower_that_was_cut_off_disturbs_nobody_when_it_comes_back() -> None:
     world = started()
     leader, lonely = world.leader(), followers(world)[0]
