@@ -11,7 +11,7 @@ R = TypeVar("R")
 
 
 class Outcome(Generic[R]):
-    """Records to append as one atomic batch, and the response that leaves when they are committed."""
+    """Records that count together or not at all, and the response that leaves when they are committed."""
 
     __slots__ = ("records", "response")
 

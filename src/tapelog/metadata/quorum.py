@@ -9,7 +9,7 @@ replayed.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, Protocol, TypeVar
 
 from tapelog.base.ports import Clock
@@ -36,6 +36,8 @@ from tapelog.wire.record_batch import Record
 R = TypeVar("R")
 
 READ_BYTES: Final = 1 << 20
+BATCH_RECORDS_MAX: Final = 10_000
+"""A larger change is several batches in a transaction: a batch is checked, sent and kept in memory in one piece."""
 SNAPSHOT_BYTES_MIN: Final = 256 * 1024
 """No snapshot before the log has grown by this much."""
 
@@ -105,6 +107,7 @@ class MetadataLog:
         snapshot_bytes_max: int = 20 * 1024 * 1024,
         active_changed: Callable[[bool], None] | None = None,
         quorum_records: Callable[[int, int], list[Record]] | None = None,
+        batch_records_max: int = BATCH_RECORDS_MAX,
     ) -> None:
         self.port = port
         self.snapshots = snapshots
@@ -114,6 +117,7 @@ class MetadataLog:
         self.snapshot_bytes_max = snapshot_bytes_max
         self.active_changed = active_changed
         self.quorum_records = quorum_records
+        self.batch_records_max = batch_records_max
         self.epoch = -1
         self.active = False
         self.image = MetadataImage(cluster_id=cluster_id)
@@ -296,10 +300,10 @@ class MetadataLog:
         now_ms = self.clock.wall_ms()
         delta = ImageDelta(image)
         for record in outcome.records:  # before they are in the log: what cannot be replayed must not get there
-            assert not isinstance(record, TransactionRecord), "what is proposed is one batch, and so is atomic"
+            assert not isinstance(record, TransactionRecord), "what is proposed is atomic by itself"
             delta.replay(record)
         try:
-            end = self._append(records.data_batch(outcome.records, now_ms, self.epoch))
+            end = self._append_all(outcome.records, now_ms)
         except Exception as error:
             failed(error)
             return
@@ -309,6 +313,24 @@ class MetadataLog:
         """The quorum appended records of its own (who votes): the newest image covers them, too."""
         if self.latest.offset < self.port.end_offset:
             self._park(self.port.end_offset, ImageDelta(self.latest), self.latest.timestamp_ms, None, None)
+
+    def _append_all(self, proposed: Sequence[MetadataRecord], now_ms: int) -> int:
+        """Append a change that counts as a whole or not at all; returns the end of the log."""
+        most = self.batch_records_max
+        if len(proposed) <= most:
+            return self._append(records.data_batch(proposed, now_ms, self.epoch))
+        first: list[MetadataRecord] = [BeginTransactionRecord(name="A large change")]
+        self._append(records.data_batch(first, now_ms, self.epoch))
+        last: MetadataRecord = EndTransactionRecord()
+        try:
+            for at in range(0, len(proposed), most):
+                self._append(records.data_batch(proposed[at : at + most], now_ms, self.epoch))
+        except Exception:
+            last = AbortTransactionRecord(reason="it could not be appended as a whole")
+            raise
+        finally:
+            end = self._append(records.data_batch([last], now_ms, self.epoch))
+        return end
 
     def _append(self, batch: bytes) -> int:
         end = self.port.append(batch, self.epoch)
