@@ -12,6 +12,8 @@ from tapelog.cli.cluster_state import Broker, ClusterState, Partition, Quorum, V
 from tapelog.cli.output import table
 from tapelog.cli.units import format_duration, format_size
 
+VOTERS_WANTED_FROM = 3
+"""Brokers from which on a single voter is told to be few."""
 BAR = 40
 """Cells of the longest bar."""
 SHOWN_MAX = 20
@@ -127,6 +129,11 @@ def _health(state: ClusterState, shown_max: int) -> Iterator[RenderableType]:
     for number in state.voiceless:
         words = f"node {number} has a new disk and does not vote: `tape cluster add-voter` with its directory"
         yield Text.assemble(("! ", "yellow"), (words, "yellow"))
+    if state.quorum is not None and len(state.quorum.voters) == 1 and len(state.brokers) >= VOTERS_WANTED_FROM:
+        words = (
+            f"node {state.quorum.voters[0].id} alone votes: without it nobody is elected and nothing can be changed. "
+        )
+        yield Text.assemble(("! ", "yellow"), (words + "`tape cluster add-voter` makes more", "yellow"))
     if offline:
         yield Text.assemble(("✘ ", "bold red"), (f"{_count(len(offline), 'partition')} without a leader", "bold red"))
         yield _listed(offline, shown_max)

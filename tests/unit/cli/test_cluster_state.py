@@ -63,6 +63,13 @@ def test_a_node_with_a_new_disk_is_seen_not_to_vote() -> None:
     assert state(WELL, fenced=(3,)).gone == [3] and state(WELL).voiceless == []
 
 
+def test_a_single_voter_among_several_brokers_is_pointed_out() -> None:
+    alone = Quorum(2, 7, 100, QUORUM.voters[1:2], QUORUM.voters[::2])
+    assert "node 2 alone votes" in text_of(ClusterState("id", 1, brokers(), (WELL,), alone))
+    assert "alone votes" not in text_of(ClusterState("id", 1, brokers()[:2], (WELL,), alone)), "two would be worse"
+    assert "alone votes" not in text_of(state(WELL))
+
+
 def test_cordoned_brokers_are_told_and_get_nothing() -> None:
     three = brokers()
     cordoned = (*three[:2], Broker(three[2].node, three[2].rack, cordoned=True))
