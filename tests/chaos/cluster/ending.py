@@ -65,6 +65,7 @@ def judged(story: Story) -> Report:
     wrong = story.report.wrong
     written = {writer.name: (len(writer.sent), writer.acknowledged) for writer in story.writers}
     written |= {one.name: (one.count, one.acknowledged) for one in foreign_writers}
+    wrong += [f"{writer.name} was told: {error}" for writer in story.writers for error in writer.fatal[:1]]
     wrong += verdict.wrong_writes(written, logs[ORDERS])
     wrong += verdict.wrong_transactions(books, logs[LEDGER], logs[BALANCE])
     live = _views(story, logs)

@@ -45,6 +45,8 @@ class Node:
         self.host, self.port = host, port
         self.disk, self.clock = disk, clock
         self.paused = False
+        self.more: dict[str, str] = {}
+        """What else is in its environment."""
         self._command = command
         self._log = log
         self._process: subprocess.Popen[bytes] | None = None
@@ -76,7 +78,7 @@ class Node:
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
-                env={**environment(), "TAPELOG_PARENT": "watch", **self.clock.environment()},
+                env={**environment(), "TAPELOG_PARENT": "watch", **self.clock.environment(), **self.more},
                 process_group=0,
             )
 
@@ -126,6 +128,14 @@ class Node:
     def told(self) -> str:
         """The last that it said."""
         return self._log.read_text(errors="replace")[-1500:] if self._log.exists() else ""
+
+
+def planted(name: str) -> dict[str, str]:
+    """The environment of a node with a mistake: interpreted, since compiled classes cannot be changed from outside."""
+    place = Path(__file__).parent / "plants" / name
+    assert (place / "sitecustomize.py").exists(), name
+    paths = os.pathsep.join([str(place), environment()["PYTHONPATH"]])
+    return {"PYTHONPATH": paths, "TAPELOG_HOT": "interpreted"}
 
 
 Places = Callable[[int], tuple[Disk, NodeClock]]

@@ -23,7 +23,7 @@ from tests.chaos.cluster.disks import Disk, disk
 from tests.chaos.cluster.ending import Report
 from tests.chaos.cluster.faults import Fault, Faults
 from tests.chaos.cluster.foreign import ForeignReader, ForeignWriter, programs
-from tests.chaos.cluster.nodes import Node, kafka_nodes, tape_nodes
+from tests.chaos.cluster.nodes import Node, kafka_nodes, planted, tape_nodes
 from tests.chaos.cluster.wires import wires
 from tests.chaos.cluster.work import (
     BALANCE,
@@ -71,6 +71,7 @@ class Story:
         settings: Mapping[str, str] | None = None,
         longest_s: float = 40.0,
         foreign: bool = False,
+        plant: str = "",
         tell: Callable[[str], None] = print,
     ) -> None:
         self.chance = random.Random(seed)
@@ -97,6 +98,7 @@ class Story:
             self.nodes = make(NODES, self.wires, place, scratch, settings)
             self.faults = Faults(self.nodes, self.wires, self.chance, longest_s)
             for node in self.nodes:
+                node.more = planted(plant) if plant else {}
                 node.start()
             self._begin()
         except BaseException:
@@ -163,7 +165,7 @@ class Story:
 
         def acknowledged() -> bool:
             pairs = zip(self.writers, sent, strict=True)
-            return all(any(n >= least for n in list(writer.acknowledged)[-50:]) for writer, least in pairs)
+            return all(w.fatal or any(n >= least for n in list(w.acknowledged)[-50:]) for w, least in pairs)
 
         until(acknowledged, f"acknowledgements ({self._last_words()})", seconds=seconds, pause=0.02)
         return time.monotonic() - began

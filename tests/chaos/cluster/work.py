@@ -42,6 +42,8 @@ class Writer(threading.Thread):
     def __init__(self, name: str, bootstrap: str, rate: int) -> None:
         super().__init__(daemon=True, name=name)
         settings = {"enable.idempotence": True, "linger.ms": 5, "message.timeout.ms": DELIVERY_MS, **QUICK}
+        self.fatal: list[str] = []
+        """Why it cannot go on; no cluster that keeps its promises tells a writer such a thing."""
         self.producer = Producer({"bootstrap.servers": bootstrap, "client.id": name, **settings})
         self.rate = rate
         self.sent: list[Sent] = []
@@ -62,6 +64,12 @@ class Writer(threading.Thread):
             one.error = str(error)
 
     def run(self) -> None:
+        try:
+            self._write()
+        except KafkaException as error:
+            self.fatal.append(str(error))
+
+    def _write(self) -> None:
         began = time.monotonic()
         while not self._stopping.is_set():
             number, now = len(self.sent), time.monotonic()
@@ -76,7 +84,12 @@ class Writer(threading.Thread):
         """Stop, and wait until it is known what became of everything."""
         self._stopping.set()
         self.join(20)
-        left = self.producer.flush(DELIVERY_MS / 1000 + 30)
+        deadline = time.monotonic() + DELIVERY_MS / 1000 + 30
+        while (left := len(self.producer)) and time.monotonic() < deadline:
+            try:
+                self.producer.poll(0.1)
+            except KafkaException as error:
+                self.fatal.append(str(error))
         assert left == 0, f"{self.name}: of {left} records nobody knows what became"
 
 
