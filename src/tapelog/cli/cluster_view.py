@@ -130,9 +130,7 @@ def _health(state: ClusterState, shown_max: int) -> Iterator[RenderableType]:
         words = f"node {number} has a new disk and does not vote: `tape cluster add-voter` with its directory"
         yield Text.assemble(("! ", "yellow"), (words, "yellow"))
     if state.quorum is not None and len(state.quorum.voters) == 1 and len(state.brokers) >= VOTERS_WANTED_FROM:
-        words = (
-            f"node {state.quorum.voters[0].id} alone votes: without it nobody is elected, nothing is changed. "
-        )
+        words = f"node {state.quorum.voters[0].id} alone votes: without it nobody is elected, nothing is changed. "
         yield Text.assemble(("! ", "yellow"), (words + "`tape cluster add-voter` makes more", "yellow"))
     if offline:
         yield Text.assemble(("✘ ", "bold red"), (f"{_count(len(offline), 'partition')} without a leader", "bold red"))

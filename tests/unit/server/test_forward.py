@@ -13,14 +13,19 @@ from tapelog.sim.client import SimClient
 from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.message import Message
 from tapelog.wire.messages.api_versions_request import ApiVersionsRequest
+from tapelog.wire.messages.begin_quorum_epoch_request import BeginQuorumEpochRequest
 from tapelog.wire.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from tapelog.wire.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from tapelog.wire.messages.create_topics_response import CreatableTopicResult, CreateTopicsResponse
 from tapelog.wire.messages.describe_cluster_request import DescribeClusterRequest
+from tapelog.wire.messages.end_quorum_epoch_request import EndQuorumEpochRequest
 from tapelog.wire.messages.envelope_request import EnvelopeRequest
 from tapelog.wire.messages.envelope_response import EnvelopeResponse
+from tapelog.wire.messages.fetch_request import FetchRequest
+from tapelog.wire.messages.fetch_snapshot_request import FetchSnapshotRequest
 from tapelog.wire.messages.list_groups_request import ListGroupsRequest
 from tapelog.wire.messages.metadata_request import MetadataRequest
+from tapelog.wire.messages.vote_request import VoteRequest
 from tapelog.wire.primitives import Reader, Writer
 from tests.support.rig import Rig
 
@@ -167,6 +172,20 @@ def test_each_listener_tells_and_serves_its_own_apis() -> None:
         assert told == [route.api_key for route in served(side)]
     assert 63 not in [route.api_key for route in served(ON_BROKER)]
     assert 0 not in [route.api_key for route in served(ON_CONTROLLER)]
+
+
+def test_a_controllers_listener_serves_every_version_of_the_quorums_apis_that_it_tells() -> None:
+    rig = Rig()
+    asked = ApiVersionsRequest(client_software_name="a", client_software_version="1")
+    told = {entry.api_key: entry for entry in controller_side(rig).call(asked, 3).api_keys}
+    kinds = [FetchRequest, VoteRequest, BeginQuorumEpochRequest, EndQuorumEpochRequest, FetchSnapshotRequest]
+    for kind in kinds:
+        entry = told[kind.API_KEY]
+        for version in range(entry.min_version, entry.max_version + 1):
+            client = controller_side(rig)
+            answer = client.call(kind(), version)
+            assert answer.error_code == ErrorCode.INVALID_REQUEST, (kind, version)  # it asks for nothing at all
+    assert (told[1].min_version, told[52].min_version, told[53].min_version) == (12, 0, 0)
 
 
 def test_what_a_listener_does_not_serve_costs_the_connection() -> None:

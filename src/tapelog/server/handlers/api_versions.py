@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tapelog.server.call import Call
-from tapelog.server.routes import ON_BOTH, served
+from tapelog.server.handlers import raft_fetch
+from tapelog.server.routes import ON_BOTH, ON_CONTROLLER, served
 from tapelog.wire.errors import ErrorCode
 from tapelog.wire.messages.api_versions_request import ApiVersionsRequest
 from tapelog.wire.messages.api_versions_response import (
@@ -18,6 +19,7 @@ from tapelog.wire.messages.api_versions_response import (
     FinalizedFeatureKey,
     SupportedFeatureKey,
 )
+from tapelog.wire.messages.fetch_request import FetchRequest
 
 if TYPE_CHECKING:
     from tapelog.server.node_api import NodeApi
@@ -55,10 +57,14 @@ def response_for_unsupported_version() -> ApiVersionsResponse:
 
 
 def _api_keys(side: int) -> list[ApiVersion]:
-    return [
+    found = [
         ApiVersion(api_key=route.api_key, min_version=route.advertised_from, max_version=route.max_version)
         for route in served(side)
     ]
+    for entry in found if side == ON_CONTROLLER else []:
+        if entry.api_key == FetchRequest.API_KEY:
+            entry.min_version = raft_fetch.VERSION_MIN  # the metadata log is not served to earlier ones
+    return found
 
 
 def _plain(name: str) -> bool:
