@@ -29,7 +29,7 @@ SETTINGS: Final = {
     "metadata.log.max.record.bytes.between.snapshots": "20000",
     "offsets.topic.num.partitions": "2",
     "replica.fetch.backoff.ms": "100",
-    "replica.fetch.wait.max.ms": "300",
+    "replica.fetch.wait.max.ms": "500",
     "replica.lag.time.max.ms": "1500",
     "request.timeout.ms": "1500",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "500",

@@ -28,7 +28,7 @@ class SimFile:
     def write(self, chunks: Sequence[bytes | memoryview]) -> None:
         node = self.file_node()
         data = b"".join(chunks)
-        self._disk.account(self.path, len(data), f"write {self.path} {len(node.contents)} {len(data)}")
+        self._disk.account("write", self.path, len(data), len(node.contents), len(data))
         node.change((len(node.contents), data))
 
     def read(self, position: int, size: int) -> bytes:
@@ -37,7 +37,7 @@ class SimFile:
     def write_at(self, position: int, data: bytes) -> None:
         node = self.file_node()
         grown = max(0, position + len(data) - len(node.contents))
-        self._disk.account(self.path, grown, f"write {self.path} {position} {len(data)}")
+        self._disk.account("write", self.path, grown, position, len(data))
         node.change((position, data))
 
     def size(self) -> int:
@@ -45,7 +45,7 @@ class SimFile:
 
     def truncate(self, size: int) -> None:
         node = self.file_node()
-        self._disk.account(self.path, size - len(node.contents), f"truncate {self.path} {size}")
+        self._disk.account("truncate", self.path, size - len(node.contents), size)
         node.change((size, None))
 
     def sync(self) -> None:
@@ -89,6 +89,8 @@ class SimDisk:
         self.lost_renames: list[str] = []
         """New names that a power cut took back."""
         self.trace: list[str] = []
+        self.tracing = True
+        """Whether everything that is done to it is written down."""
         self._used = 0
         self._alive = True
         self._open: list[SimFile] = []
@@ -103,7 +105,7 @@ class SimDisk:
         found.skips_syncs = self.skips_syncs
         found.root = self.root.after_power_cut(self.entropy, {}, found.lost_renames)
         found._used = sum(len(node.contents) for node in found.root.walk() if isinstance(node, FileNode))
-        found.trace = [*self.trace, "power cut"]
+        found.trace, found.tracing = [*self.trace, "power cut"], self.tracing
         return found
 
     def kill(self, timers: Timers | None = None) -> SimDisk:
@@ -113,7 +115,7 @@ class SimDisk:
         found.capacity_bytes, found.flush_ms_max = self.capacity_bytes, self.flush_ms_max
         found.skips_syncs = self.skips_syncs
         found.root, found._used = self.root, self._used
-        found.trace = [*self.trace, "kill"]
+        found.trace, found.tracing = [*self.trace, "kill"], self.tracing
         return found
 
     def flip_bit(self, path: str, position: int, bit: int) -> None:
@@ -124,10 +126,11 @@ class SimDisk:
         """A machine that is off must not be used."""
         assert self._alive, "used after a crash"
 
-    def account(self, path: str, grown: int, event: str) -> None:
+    def account(self, what: str, path: str, grown: int, *details: int) -> None:
         """Count bytes; DiskFullError if there is no room for them."""
         self.check_alive()
-        self.trace.append(event)
+        if self.tracing:
+            self.trace.append(" ".join([what, path, *map(str, details)]))
         if self.capacity_bytes is not None and grown > 0 and self._used + grown > self.capacity_bytes:
             raise DiskFullError(f"no space left for {path}")
         self._used += grown
@@ -135,7 +138,8 @@ class SimDisk:
     def before_sync(self, what: str) -> None:
         """Fail if the time has come to fail."""
         self.check_alive()
-        self.trace.append(f"sync {what}")
+        if self.tracing:
+            self.trace.append(f"sync {what}")
         if self.syncs_until_failure is not None:
             if self.syncs_until_failure <= 0:
                 raise DiskError(f"cannot sync {what}")
@@ -150,7 +154,7 @@ class SimDisk:
         if node is None:
             if not create:
                 raise FileNotFoundError(path)
-            self.account(path, 0, f"create {path}")
+            self.account("create", path, 0)
             node = FileNode()
             parent.change((name, node))
         file = SimFile(self, path, node)
@@ -198,7 +202,8 @@ class SimDisk:
 
     def rename(self, old: str, new: str) -> None:
         self.check_alive()
-        self.trace.append(f"rename {old} {new}")
+        if self.tracing:
+            self.trace.append(f"rename {old} {new}")
         parent, name = self._parent(old)
         target, new_name = self._parent(new)
         assert parent is target, "renames stay within a directory"
@@ -213,7 +218,7 @@ class SimDisk:
         if node is None:
             return
         assert isinstance(node, FileNode), f"{path} is a directory"
-        self.account(path, -len(node.contents), f"remove {path}")
+        self.account("remove", path, -len(node.contents))
         parent, name = self._parent(path)
         parent.change((name, None))
 
@@ -222,7 +227,7 @@ class SimDisk:
         node = self._find(path)
         if isinstance(node, DirNode):
             size = sum(len(below.contents) for below in node.walk() if isinstance(below, FileNode))
-            self.account(path, -size, f"remove {path}")
+            self.account("remove", path, -size)
             parent, name = self._parent(path)
             parent.change((name, None))
 

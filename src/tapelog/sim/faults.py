@@ -183,6 +183,7 @@ class Faults:
         else:
             pace = 900 + self.entropy.below(200)
             machine.clock.go_at(pace)
+            machine.plan()
             self.note(f"the clock of {machine.name} goes at {pace}")
 
     # -- the end of it

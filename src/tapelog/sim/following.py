@@ -10,7 +10,7 @@ from tapelog.wire.errors import ErrorCode
 from tapelog.wire.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 
 FETCH_BYTES: Final = 5000
-WAIT_MS: Final = 300
+WAIT_MS: Final = 500
 PATIENCE: Final = frozenset(
     int(code)
     for code in (

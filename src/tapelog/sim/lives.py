@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import multiprocessing
 import subprocess
@@ -31,10 +32,13 @@ def live(cluster: bool, seed: int) -> Lived:
     """One life, of a cluster or of a single node."""
     broken = ""
     life: ClusterLife | Life = ClusterLife(seed) if cluster else Life(seed)
+    gc.disable()  # a life is short: what it leaves behind is collected when it is over
     try:
         life.run()
     except (Exception, MetadataFault) as error:  # whatever escapes a node is a broken promise, too
         broken = f"{type(error).__name__}: {error}" if not isinstance(error, AssertionError) else str(error) or "assert"
+    finally:
+        gc.enable()
     if isinstance(life, ClusterLife):
         return Lived(seed, broken, life.trace, life.cluster.rare.counts, life.world.now_ms)
     return Lived(seed, broken, life.trace, life.events, life.clock.monotonic_ms())
@@ -43,8 +47,10 @@ def live(cluster: bool, seed: int) -> Lived:
 def live_many(cluster: bool, seeds: Sequence[int], jobs: int) -> Iterator[Lived]:
     """Many lives, in the order in which they end."""
     if jobs <= 1:
+        _quiet()
         for seed in seeds:
             yield live(cluster, seed)
+            gc.collect()
         return
     with multiprocessing.get_context("spawn").Pool(jobs, _quiet) as pool:
         yield from pool.imap_unordered(_live_short, [(cluster, seed) for seed in seeds], chunksize=4)
@@ -61,9 +67,11 @@ def commit() -> str:
 
 def _live_short(task: tuple[bool, int]) -> Lived:
     lived = live(*task)
+    gc.collect()
     del lived.trace[: -KEPT_EVENTS if lived.broken else None]
     return lived
 
 
 def _quiet() -> None:
+    gc.freeze()
     logging.getLogger("tapelog").setLevel(logging.CRITICAL + 1)

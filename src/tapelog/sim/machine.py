@@ -22,7 +22,7 @@ from tapelog.sim.disk import SimDisk
 from tapelog.sim.entropy import SimEntropy
 from tapelog.sim.net import SimNet
 from tapelog.sim.streams import End
-from tapelog.sim.world import World
+from tapelog.sim.world import NEVER_MS, World
 
 CLUSTER_ID: Final = "AAAAAAAAAAAAAAAAAAAAAQ"
 LISTENER: Final = "PLAINTEXT"
@@ -70,7 +70,7 @@ class Machine:
         self.voters: list[str] = []
         self.clock = NodeClock(world, monotonic_ms=entropy.below(100_000))
         self.timers = Timers(self.clock)
-        self.disk = SimDisk(entropy.fork(), self.timers)
+        self.disk = _new_disk(entropy, self.timers)
         self.host = net.host(self.name)
         self.host.hand = self.hand
         self.core: NodeCore | None = None
@@ -78,6 +78,7 @@ class Machine:
         self.paused = False
         self.leaving = False
         self.boots = 0
+        self.due_ms = NEVER_MS
         self.touched = False
         """Whether it did something since somebody looked."""
         self._inbox: list[Callable[[], None]] = []
@@ -105,12 +106,10 @@ class Machine:
 
     # -- the world's side
 
-    def next_due_ms(self) -> int | None:
-        """When its next timer is due, in the world's time."""
-        if self.core is None or self.paused:
-            return None
-        due_ms = self.timers.next_due_ms()
-        return None if due_ms is None else self.clock.world_ms(due_ms)
+    def plan(self) -> None:
+        """Say when its next timer is due; called after everything that may have changed that."""
+        due_ms = self.timers.next_due_ms() if self.core is not None and not self.paused else None
+        self.due_ms = NEVER_MS if due_ms is None else self.clock.world_ms(due_ms)
 
     def run_due(self) -> None:
         """Run its timers."""
@@ -145,6 +144,7 @@ class Machine:
                     if inbound is not None:
                         inbound.end.close()
             if not dispatcher.resumable:
+                self.plan()
                 return
             resumable, dispatcher.resumable = dispatcher.resumable, []
             for connection in resumable:
@@ -222,11 +222,12 @@ class Machine:
     def wipe(self) -> None:
         """Its disk is replaced by an empty one."""
         assert self.core is None
-        self.disk = SimDisk(self.entropy.fork(), self.timers)
+        self.disk = _new_disk(self.entropy, self.timers)
 
     def pause(self) -> None:
         """SIGSTOP."""
         self.paused = True
+        self.plan()
 
     def go_on(self) -> None:
         """SIGCONT: everything that came meanwhile is there at once, and all timers are late."""
@@ -255,6 +256,7 @@ class Machine:
         self._inbox.clear()
         self._inbound.clear()
         self.timers = Timers(self.clock)
+        self.plan()
 
     def _halt(self, error: DiskError) -> None:
         self.failure = error
@@ -277,3 +279,9 @@ class Machine:
         if inbound is not None and not connection.closed:
             inbound.end.send(b"".join(chunks))
         connection.sent()
+
+
+def _new_disk(entropy: SimEntropy, timers: Timers) -> SimDisk:
+    disk = SimDisk(entropy.fork(), timers)
+    disk.tracing = False
+    return disk

@@ -43,25 +43,40 @@ class Promises:
         self.on_led: Callable[[str, int], None] | None = None
         """Told of topic and epoch when somebody begins to lead a partition."""
         self._seen: dict[tuple[int, Key], Seen] = {}
+        self._known: list[dict[Partition, Seen]] = [{} for _ in machines]
+        """The same by machine and partition, for a quick look."""
 
     def after_event(self) -> None:
         """Look at whoever did something."""
-        for machine in self.machines:
+        for machine, known in zip(self.machines, self._known, strict=True):
             if machine.touched:
                 machine.touched = False
                 if machine.core is not None and machine.failure is None:
-                    self._look(machine)
+                    self._look(machine, known)
 
-    def _look(self, machine: Machine) -> None:
+    def _look(self, machine: Machine, known: dict[Partition, Seen]) -> None:
         core = machine.core
         assert core is not None
-        self.noticing.published(core.image)
+        image = core.image
+        if image is not self.noticing.newest:
+            self.noticing.published(image)
         for state in core.topics.values():
             for partition in state.partitions:
-                if partition is not None and not partition.closed:
+                if partition is None or partition.closed:
+                    continue
+                seen = known.get(partition)
+                if (
+                    seen is None
+                    or partition.high_watermark != seen.high_watermark
+                    or partition.log.end_offset != seen.end
+                    or partition.leader_epoch != seen.epoch
+                    or partition.leading is not seen.leading
+                ):
+                    partition.invariants()
                     key = (state.topic_id, partition.index)
                     epoch, leading = partition.leader_epoch, partition.leading
                     self._look_at(machine, key, partition, partition.high_watermark, epoch, leading=leading)
+                    known[partition] = self._seen[machine.node_id, key]
         raft = core.metadata.raft
         partition = core.metadata.partition
         high_watermark, epoch = raft.high_watermark, raft.epoch

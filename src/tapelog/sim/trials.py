@@ -10,8 +10,8 @@ from tapelog.sim.cluster import Cluster
 from tapelog.sim.machine import Machine
 
 STUCK_MS: Final = 120_000
-PATIENCE_MS: Final = 45_000
-"""More than replica.lag.time.max.ms, the session timeout and replica.socket.timeout.ms together."""
+PATIENCE_MS: Final = 10_000
+"""More than replica.lag.time.max.ms and the session timeout together, several times."""
 
 
 class Trials:

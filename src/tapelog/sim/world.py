@@ -15,11 +15,15 @@ EVENTS_PER_MS_MAX: Final = 20_000
 """More than that without time passing is a loop."""
 
 
+NEVER_MS: Final = 1 << 62
+
+
 class Actor(Protocol):
     """Somebody with timers of its own: a node."""
 
-    def next_due_ms(self) -> int | None:
-        """When it wants to run, in the world's time; None: not at all."""
+    @property
+    def due_ms(self) -> int:
+        """When it wants to run, in the world's time; NEVER_MS: not at all."""
         ...
 
     def run_due(self) -> None:
@@ -83,9 +87,8 @@ class World:
         due_ms = heap[0][0] if heap else until_ms + 1
         actor: Actor | None = None
         for candidate in self.actors:
-            wanted_ms = candidate.next_due_ms()
-            if wanted_ms is not None and wanted_ms < due_ms:
-                due_ms, actor = wanted_ms, candidate
+            if candidate.due_ms < due_ms:
+                due_ms, actor = candidate.due_ms, candidate
         if due_ms > until_ms:
             return False
         if due_ms > self.now_ms:

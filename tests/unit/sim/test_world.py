@@ -6,7 +6,7 @@ import pytest
 
 from tapelog.base.timers import Timers
 from tapelog.sim.clock import START_WALL_MS, NodeClock
-from tapelog.sim.world import World
+from tapelog.sim.world import NEVER_MS, World
 
 
 class Sleeper:
@@ -17,9 +17,10 @@ class Sleeper:
         self.timers = Timers(clock)
         world.actors.append(self)
 
-    def next_due_ms(self) -> int | None:
+    @property
+    def due_ms(self) -> int:
         due_ms = self.timers.next_due_ms()
-        return None if due_ms is None else self.clock.world_ms(due_ms)
+        return NEVER_MS if due_ms is None else self.clock.world_ms(due_ms)
 
     def run_due(self) -> None:
         assert self.timers.run_due() > 0, "woken too early"
