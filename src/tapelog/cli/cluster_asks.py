@@ -17,7 +17,7 @@ from tapelog.wire.messages.describe_cluster_response import DescribeClusterRespo
 from tapelog.wire.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from tapelog.wire.messages.describe_configs_response import DescribeConfigsResponse
 from tapelog.wire.messages.describe_log_dirs_request import DescribeLogDirsRequest
-from tapelog.wire.messages.describe_log_dirs_response import DescribeLogDirsResponse
+from tapelog.wire.messages.describe_log_dirs_response import DescribeLogDirsPartition, DescribeLogDirsResponse
 from tapelog.wire.messages.describe_quorum_request import DescribeQuorumRequest
 from tapelog.wire.messages.describe_quorum_request import PartitionData as AskedPartition
 from tapelog.wire.messages.describe_quorum_request import TopicData as AskedTopic
@@ -141,20 +141,31 @@ def _voter(replica: ReplicaState, end: int) -> Voter:
     )
 
 
-def log_sizes(wire: Wire, found: Iterable[Broker], remarks: list[str]) -> dict[tuple[int, str, int], int]:
-    """(broker, topic, partition) → bytes on its disk, of brokers that answer."""
-    sizes: dict[tuple[int, str, int], int] = {}
+def log_dirs(wire: Wire, found: Iterable[Broker], remarks: list[str]) -> dict[int, DescribeLogDirsResponse]:
+    """What each broker says of its log directories, of brokers that answer."""
+    told: dict[int, DescribeLogDirsResponse] = {}
     for broker in found:
         if broker.fenced:
             continue
         try:
-            told = wire.ask(DescribeLogDirsRequest(topics=None), DescribeLogDirsResponse, broker.node)
+            told[broker.id] = wire.ask(DescribeLogDirsRequest(topics=None), DescribeLogDirsResponse, broker.node)
         except CliError as error:
             remarks.append(f"the files of broker {broker.id}: unknown, since {error.message}")
-            continue
-        for directory in told.results:
-            for topic in directory.topics:
-                for part in topic.partitions:
-                    if not part.is_future_key:
-                        sizes[broker.id, topic.name, part.partition_index] = part.partition_size
-    return sizes
+    return told
+
+
+def held(told: dict[int, DescribeLogDirsResponse]) -> dict[tuple[int, str, int], DescribeLogDirsPartition]:
+    """(broker, topic, partition) → what that broker says of its replica."""
+    return {
+        (broker, topic.name, part.partition_index): part
+        for broker, response in told.items()
+        for directory in response.results
+        for topic in directory.topics
+        for part in topic.partitions
+        if not part.is_future_key
+    }
+
+
+def log_sizes(wire: Wire, found: Iterable[Broker], remarks: list[str]) -> dict[tuple[int, str, int], int]:
+    """(broker, topic, partition) → bytes on its disk, of brokers that answer."""
+    return {key: part.partition_size for key, part in held(log_dirs(wire, found, remarks)).items()}

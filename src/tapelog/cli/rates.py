@@ -1,28 +1,40 @@
-"""How much is written to each partition: its log's end and size, looked at twice. Works with any Kafka cluster.
+"""How busy each partition is: as its nodes have counted over the last minutes, or by looking twice.
 
-A node counts nothing for this: the end of a log is the count of its records, and its size that of its bytes.
+Tapelog's nodes count (tagged fields in DescribeLogDirs), so their rates are there at once and say what is read, too. Of
+any other Kafka cluster, the end of a log is the count of its records and its size that of its bytes.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from tapelog.cli import cluster_asks
 from tapelog.cli.cluster_state import ClusterState, Partition
 from tapelog.cli.output import CliError
 from tapelog.cli.raw import Node, Wire
+from tapelog.wire.messages.describe_log_dirs_response import (
+    DescribeLogDirsPartition,
+    DescribeLogDirsResponse,
+    PartitionTraffic,
+    TrafficRate,
+)
 from tapelog.wire.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from tapelog.wire.messages.list_offsets_response import ListOffsetsResponse
 
 LATEST = -1
+LONG_S, SHORT_S = 300, 60
+"""What nodes smooth their rates over."""
+UNTOLD_WINDOW_S = 5.0
+"""How long to look where nodes count nothing and nobody said how long."""
 Place = tuple[str, int]
+Held = dict[tuple[int, str, int], DescribeLogDirsPartition]
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """What was written to one partition, per second. Bytes are None where the leader does not tell sizes."""
+    """What was done to one partition, per second. None: not known (the leader tells no sizes, or does not count)."""
 
     topic: str
     index: int
@@ -30,23 +42,130 @@ class Rate:
     records_per_s: float
     bytes_per_s: float | None
     bytes: int
+    read_per_s: float | None = None
+    """Bytes given to consumers by the leader."""
+    copied_per_s: float | None = None
+    """Bytes given to followers."""
+    requests_per_s: float | None = None
 
     @property
     def load(self) -> float:
-        """What to balance by: bytes if they are known."""
-        return self.records_per_s if self.bytes_per_s is None else self.bytes_per_s
+        """What its leader has to do: bytes in and out if they are known."""
+        if self.bytes_per_s is None:
+            return self.records_per_s
+        return self.bytes_per_s + (self.read_per_s or 0.0) + (self.copied_per_s or 0.0)
 
 
-def measure(wire: Wire, state: ClusterState, window_s: float, topics: Iterable[str] | None = None) -> list[Rate]:
-    """Rates over the window, of partitions that have a leader; in order of topic and partition."""
-    wanted = None if topics is None else list(topics)
-    parts = [one for one in state.partitions if not one.offline and (wanted is None or one.topic in wanted)]
-    first_ends, first_sizes = ends(wire, state, parts), sizes(wire, state)
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Rates of partitions that have a leader, in order of topic and partition, over so many seconds."""
+
+    rates: Sequence[Rate]
+    seconds: float
+    counted: bool
+    """By the nodes themselves; else by ends and sizes of the logs."""
+    beside: Mapping[int, float] = field(default_factory=dict)
+    """Bytes per second that brokers give to consumers as followers: that stays where it is."""
+
+
+def measure(wire: Wire, state: ClusterState, window_s: float | None, span_s: int = LONG_S) -> Measured:
+    """Without a window, what the nodes have counted over span_s; else by looking twice, that far apart."""
+    parts = [one for one in state.partitions if not one.offline]
+    first = cluster_asks.log_dirs(wire, state.brokers, [])
+    if window_s is None:
+        if counting(first, parts):
+            return smoothed(parts, first, span_s)
+        window_s = UNTOLD_WINDOW_S
+    first_ends = {} if counting(first, parts) else ends(wire, state, parts)
     begun = time.monotonic()
     time.sleep(window_s)
-    last_ends, last_sizes = ends(wire, state, parts), sizes(wire, state)
+    last = cluster_asks.log_dirs(wire, state.brokers, [])
+    if counting(first, parts) and counting(last, parts):
+        return difference(parts, first, last)
+    last_ends = ends(wire, state, parts)
     elapsed = time.monotonic() - begun
-    return rates(parts, elapsed, (first_ends, last_ends), (first_sizes, last_sizes))
+    sizes = [{key: part.partition_size for key, part in cluster_asks.held(look).items()} for look in (first, last)]
+    return Measured(rates(parts, elapsed, (first_ends, last_ends), (sizes[0], sizes[1])), elapsed, counted=False)
+
+
+# -- what nodes count
+
+
+def counting(told: Mapping[int, DescribeLogDirsResponse], parts: Iterable[Partition]) -> bool:
+    """Whether every leader counts."""
+    leaders = dict.fromkeys(part.leader for part in parts)
+    return all(leader in told and told[leader].counted_ms >= 0 for leader in leaders)
+
+
+def smoothed(parts: Iterable[Partition], told: dict[int, DescribeLogDirsResponse], span_s: int) -> Measured:
+    """The nodes' own means."""
+    held = cluster_asks.held(told)
+    of_span = {key: _span(part.traffic, span_s) for key, part in held.items() if part.traffic is not None}
+    return Measured(*_by_leader(parts, held, of_span, span_s))
+
+
+def difference(
+    parts: Iterable[Partition], first: dict[int, DescribeLogDirsResponse], last: dict[int, DescribeLogDirsResponse]
+) -> Measured:
+    """Between two looks. Counters that have become smaller began anew: the partition changed its role meanwhile."""
+    before, held = cluster_asks.held(first), cluster_asks.held(last)
+    elapsed = {id: (told.counted_ms - first[id].counted_ms) / 1000 for id, told in last.items() if id in first}
+    of_window = {}
+    for key, part in held.items():
+        seconds = elapsed.get(key[0], 0.0)
+        if part.traffic is not None and seconds > 0:
+            was = before[key].traffic if key in before else None
+            of_window[key] = _grown(was or PartitionTraffic(), part.traffic, seconds)
+    return Measured(*_by_leader(parts, held, of_window, max(elapsed.values(), default=0.0)))
+
+
+def _span(traffic: PartitionTraffic, span_s: int) -> TrafficRate:
+    return next((rate for rate in traffic.rates if rate.span_seconds == span_s), TrafficRate())
+
+
+def _grown(was: PartitionTraffic, now: PartitionTraffic, seconds: float) -> TrafficRate:
+    if now.requests < was.requests:
+        was = PartitionTraffic()
+    return TrafficRate(
+        round(seconds),
+        (now.bytes_in - was.bytes_in) / seconds,
+        (now.records_in - was.records_in) / seconds,
+        (now.bytes_out - was.bytes_out) / seconds,
+        (now.replica_bytes_out - was.replica_bytes_out) / seconds,
+        (now.requests - was.requests) / seconds,
+    )
+
+
+def _by_leader(
+    parts: Iterable[Partition], held: Held, traffic: Mapping[tuple[int, str, int], TrafficRate], seconds: float
+) -> tuple[list[Rate], float, bool, dict[int, float]]:
+    found, idle = [], TrafficRate()
+    led: dict[tuple[int, str, int], None] = {}
+    for part in parts:
+        key = (part.leader, part.topic, part.index)
+        led[key] = None
+        rate, replica = traffic.get(key, idle), held.get(key)
+        found.append(
+            Rate(
+                part.topic,
+                part.index,
+                part.leader,
+                rate.records_in,
+                rate.bytes_in,
+                0 if replica is None else replica.partition_size,
+                rate.bytes_out,
+                rate.replica_bytes_out,
+                rate.requests,
+            )
+        )
+    beside: dict[int, float] = {}
+    for key, rate in traffic.items():
+        if key not in led and rate.bytes_out > 0:
+            beside[key[0]] = beside.get(key[0], 0.0) + rate.bytes_out
+    return found, seconds, True, beside
+
+
+# -- what any cluster tells
 
 
 def rates(
@@ -107,9 +226,15 @@ def _asked(wire: Wire, request: ListOffsetsRequest, node: Node) -> ListOffsetsRe
     return wire.ask(request, ListOffsetsResponse, node)
 
 
-def sizes(wire: Wire, state: ClusterState) -> dict[tuple[int, str, int], int]:
-    """(broker, topic, partition) → bytes on disk."""
-    return cluster_asks.log_sizes(wire, state.brokers, [])
+# -- judged
+
+
+def by_broker(measured: Measured) -> dict[int, float]:
+    """broker → what it does as a leader, and for consumers as a follower; per second."""
+    found = dict(measured.beside)
+    for one in measured.rates:
+        found[one.leader] = found.get(one.leader, 0.0) + one.load
+    return found
 
 
 def skew(values: Iterable[float]) -> float:

@@ -48,8 +48,13 @@ def rebalance(
         ),
     ] = "replicas",
     window: Annotated[
-        str, typer.Option("--window", metavar="DURATION", help="With --by load: how long to look at the load.")
-    ] = "5s",
+        str | None,
+        typer.Option(
+            "--window",
+            metavar="DURATION",
+            help="With --by load: look at it for so long, instead of asking the nodes for their last five minutes.",
+        ),
+    ] = None,
     throttle: Throttle = None,
     parallel: Parallel = PARALLEL,
     yes: Yes = False,
@@ -60,6 +65,9 @@ def rebalance(
 ) -> None:
     """Even out replicas and leaders over the brokers; without --apply only shows the plan.
 
+    --by load moves leaders only, until brokers serve the same: bytes written, read, and fetched by followers. It
+    copies nothing.
+
     Example: tape rebalance --plan && tape rebalance --apply --throttle 50MiB --yes
     """
     from tapelog.cli import cluster_asks, moves
@@ -68,7 +76,7 @@ def rebalance(
         raise CliError("--plan, --apply and --cancel exclude each other", "give one of them", EXIT_USAGE)
     if by not in WAYS:
         raise CliError(f"--by {by} is not known", f"one of {', '.join(WAYS)}", EXIT_USAGE)
-    rate, window_s = parse_rate(throttle), parse_window(window)
+    rate, window_s = parse_rate(throttle), None if window is None else parse_window(window)
     with open_wire(bootstrap, properties, timeout) as wire:
         if cancel:
             taken_back = moves.cancel(wire)
@@ -77,8 +85,14 @@ def rebalance(
             return
         state = cluster_asks.cluster_state(wire, quorum=False)
         refuse_moving(state)
-        changes = leaders_by_load(wire, state, window_s) if by == "load" else planned(state, by_bytes=by == "bytes")
-        show_and_apply(wire, state, changes, apply=apply, rate=rate, parallel=parallel, yes=yes, json=json)
+        loads: dict[str, Any] | None = None
+        if by == "load":
+            from tapelog.cli.rebalance_load import leaders_by_load
+
+            changes, loads = leaders_by_load(wire, state, window_s)
+        else:
+            changes = planned(state, by_bytes=by == "bytes")
+        show_and_apply(wire, state, changes, apply=apply, rate=rate, parallel=parallel, yes=yes, json=json, loads=loads)
         if apply and by != "load" and state.not_preferred:
             moves.prefer_leaders(wire, [(one.topic, one.index) for one in state.not_preferred])
             if not json:
@@ -94,20 +108,6 @@ def parse_window(text: str) -> float:
     if not WINDOW_S[0] <= seconds <= WINDOW_S[1]:
         raise CliError(f"a window of {text} is not sensible", "from 200ms to 1h: --window 5s", EXIT_USAGE)
     return seconds
-
-
-def leaders_by_load(wire: Wire, state: ClusterState, window_s: float) -> list[Move]:
-    """Leaders to move, by what is written during the window."""
-    from tapelog.cli.load_plan import Loaded, plan_leaders
-    from tapelog.cli.rates import measure
-
-    measured = {(one.topic, one.index): one.load for one in measure(wire, state, window_s)}
-    loaded = [
-        Loaded(one.topic, one.index, one.leader, one.replicas, one.isr, measured.get((one.topic, one.index), 0.0))
-        for one in state.partitions
-        if not one.offline
-    ]
-    return plan_leaders([one.id for one in state.brokers if not one.fenced], loaded)
 
 
 def parse_rate(text: str | None) -> int | None:
@@ -162,8 +162,10 @@ def show_and_apply(
     yes: bool,
     json: bool,
     agreed: Callable[[], None] = lambda: None,
+    loads: dict[str, Any] | None = None,
 ) -> None:
-    """The plan, and with `apply` its execution; `agreed` is called before anything moves, once nobody objects."""
+    """The plan, and with `apply` its execution; `agreed` is called before anything moves, once nobody objects.
+    `loads`: what brokers carry before and after, of a plan by load."""
     from tapelog.cli.moves import carry_out, summary
     from tapelog.cli.throttle import throttled
 
@@ -182,6 +184,8 @@ def show_and_apply(
         "brokers": summary(state, changes),
         "applied": apply and bool(changes),
     }
+    if loads is not None:
+        document["load"] = loads
     if not (apply and json):
         emit(json, document, lambda: _plan_view(changes, document))
     if not apply:
@@ -205,8 +209,15 @@ def show_and_apply(
 
 
 def _plan_view(changes: Sequence[Move], document: dict[str, Any]) -> Iterator[RenderableType]:
+    from tapelog.cli.rebalance_load import load_view
+
+    loads = document.get("load")
     if not changes:
-        yield Text("nothing to do: replicas and leaders are even")
+        yield Text(
+            f"nothing to do: {'replicas and leaders are' if loads is None else 'moving leaders makes it no more'} even"
+        )
+        if loads is not None:
+            yield from load_view(loads)
         return
     rows = [
         [
@@ -229,6 +240,8 @@ def _plan_view(changes: Sequence[Move], document: dict[str, Any]) -> Iterator[Re
             for one in document["brokers"]
         ],
     )
+    if loads is not None:
+        yield from load_view(loads)
     yield Text(f"{_count(len(changes))} to change, {format_size(document['bytes'])} to copy", style="bold")
 
 

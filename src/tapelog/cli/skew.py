@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from confluent_kafka import TopicPartition
-from rich.console import RenderableType
-from rich.text import Text
 
 from tapelog.cli.connect import Connection, missing_topic
 from tapelog.cli.options import DEFAULT_BOOTSTRAP, Bootstrap, Json, Properties, Timeout, Topic
-from tapelog.cli.output import EXIT_USAGE, CliError, emit, remark, table
+from tapelog.cli.output import EXIT_USAGE, CliError, emit, remark
 from tapelog.cli.rebalance import parse_window
 from tapelog.cli.sketch import SpaceSaving
-from tapelog.cli.units import format_size
 
 if TYPE_CHECKING:
-    from tapelog.cli.rates import Rate
+    from tapelog.cli.rates import Measured, Rate
 
 SKETCH_KEYS = 2000
 """Keys counted at a time: one with more than 1/2000 of the records is never missed."""
@@ -29,13 +26,19 @@ UNEVEN = 1.5
 HEAVY_SHARE = 0.1
 SHOWN_SHARE = 0.005
 """Keys with less are no heavier than chance makes them."""
-BAR = 20
 READ_S_MAX = 30.0
 
 
 def skew(
     topic: Topic,
-    window: Annotated[str, typer.Option("--window", metavar="DURATION", help="How long to look at rates.")] = "5s",
+    window: Annotated[
+        str | None,
+        typer.Option(
+            "--window",
+            metavar="DURATION",
+            help="Look at rates for so long, instead of asking the nodes for their last minute.",
+        ),
+    ] = None,
     sample: Annotated[
         int, typer.Option("--sample", min=0, help="How many of the newest records to read for keys.")
     ] = 20_000,
@@ -45,15 +48,18 @@ def skew(
     timeout: Timeout = 10.0,
     json: Json = False,
 ) -> None:
-    """Show how evenly a topic is written: rates per partition, its heaviest keys, and what to do about them.
+    """Show how evenly a topic is used: rates per partition and broker, its heaviest keys, and what to do about them.
+
+    Nodes of Tapelog have counted the rates of the last minute; of other clusters they are looked at for five seconds.
 
     Example: tape topic skew orders --window 10s --sample 100000
     """
     from tapelog.cli import cluster_asks, rates
     from tapelog.cli.raw import Wire
+    from tapelog.cli.skew_view import drawn
 
-    window_s = parse_window(window)
-    if window_s > 600:
+    window_s = None if window is None else parse_window(window)
+    if window_s is not None and window_s > 600:
         raise CliError("that is long to wait for", "--window 10s", EXIT_USAGE)
     connection = Connection(bootstrap, properties, timeout)
     with Wire(connection) as wire:
@@ -61,10 +67,13 @@ def skew(
         names = list(dict.fromkeys(one.topic for one in state.partitions))
         if topic not in names:
             raise missing_topic(topic, names)
-        measured = rates.measure(wire, state, window_s, [topic])
-    found = read_keys(connection, [(topic, one.index) for one in measured], sample)
-    document = described(topic, measured, found, top)
-    emit(json, document, lambda: _drawn(document))
+        measured = rates.measure(wire, state, window_s, rates.SHORT_S)
+    ours = [one for one in measured.rates if one.topic == topic]
+    found = read_keys(connection, [(topic, one.index) for one in ours], sample)
+    document = described(topic, ours, found, top)
+    document |= over_brokers(topic, measured, [one.id for one in state.brokers if not one.fenced])
+    document["advice"] += broker_advice(document["brokers"])
+    emit(json, document, lambda: drawn(document))
 
 
 @dataclass(slots=True)
@@ -117,8 +126,13 @@ def described(topic: str, measured: Sequence[Rate], sample: Sample, top: int) ->
 
     total = sum(one.records_per_s for one in measured)
     read = sample.keys.total
+    written = [one.records_per_s if one.bytes_per_s is None else one.bytes_per_s for one in measured]
+    if any(one.bytes_per_s is None for one in measured):
+        written = [one.records_per_s for one in measured]
+    whole = sum(written)
     shares = [
-        one.records_per_s / total if total else sample.partitions.get(one.index, 0) / max(1, read) for one in measured
+        one / whole if whole else sample.partitions.get(rate.index, 0) / max(1, read)
+        for one, rate in zip(written, measured, strict=True)
     ]
     keys = [
         {
@@ -141,6 +155,8 @@ def described(topic: str, measured: Sequence[Rate], sample: Sample, top: int) ->
                 "leader": one.leader,
                 "records_per_s": one.records_per_s,
                 "bytes_per_s": one.bytes_per_s,
+                "read_bytes_per_s": one.read_per_s,
+                "requests_per_s": one.requests_per_s,
                 "bytes": one.bytes,
                 "share": share,
             }
@@ -150,6 +166,40 @@ def described(topic: str, measured: Sequence[Rate], sample: Sample, top: int) ->
         "keys": keys,
         "advice": advice(shares, keys, read),
     }
+
+
+def over_brokers(topic: str, measured: Measured, brokers: Sequence[int]) -> dict[str, Any]:
+    """What every broker serves, for this topic and in all; and where the figures come from."""
+    from tapelog.cli.rates import by_broker
+
+    everything = by_broker(measured)
+    return {
+        "seconds": measured.seconds,
+        "counted_by_nodes": measured.counted,
+        "brokers": [
+            {
+                "broker": broker,
+                "leads": sum(one.leader == broker and one.topic == topic for one in measured.rates),
+                "topic_load": sum(one.load for one in measured.rates if one.leader == broker and one.topic == topic),
+                "load": everything.get(broker, 0.0),
+            }
+            for broker in brokers
+        ],
+    }
+
+
+def broker_advice(brokers: Sequence[dict[str, Any]]) -> list[str]:
+    """Whether moving leaders is worth a look."""
+    from tapelog.cli.rates import skew as factor
+
+    uneven = factor(one["load"] for one in brokers)
+    if uneven < UNEVEN or len(brokers) < 2:
+        return []
+    busiest = max(brokers, key=lambda one: one["load"])
+    return [
+        f"broker {busiest['broker']} serves {uneven:.1f}× what brokers serve on average: "
+        "`tape rebalance --by load --plan` shows which leaders could move"
+    ]
 
 
 def _key_text(key: bytes | None) -> str | None:
@@ -182,50 +232,3 @@ def advice(shares: Sequence[float], keys: Sequence[dict[str, Any]], sampled: int
         else:
             found.append("read some records to see whether single keys are heavy: --sample 20000")
     return found
-
-
-def _drawn(document: dict[str, Any]) -> Iterator[RenderableType]:
-    parts = document["partitions"]
-    most = max((one["share"] for one in parts), default=0.0)
-    yield Text.assemble(
-        (document["topic"], "bold"),
-        f": {document['records_per_s']:,.0f} records/s; the busiest partition has {document['skew']:.1f}× the mean",
-    )
-    rows = [
-        [
-            one["partition"],
-            one["leader"],
-            f"{one['records_per_s']:,.0f}",
-            "-" if one["bytes_per_s"] is None else f"{format_size(round(one['bytes_per_s']))}/s",
-            format_size(one["bytes"]),
-            f"{one['share']:.1%}",
-            Text("█" * round(BAR * one["share"] / most) if most else "", style=_colour(one["share"], len(parts))),
-        ]
-        for one in parts
-    ]
-    yield table(["partition>", "leader>", "records/s>", "bytes/s>", "on disk>", "share>", ""], rows)
-    if document["sampled"] and not document["keys"]:
-        yield Text(f"no key stands out in the newest {document['sampled']:,} records", style="dim")
-    if document["keys"]:
-        yield Text()
-        yield Text(f"heaviest keys of the newest {document['sampled']:,} records", style="bold")
-        yield table(
-            ["key", "partition>", "records>", "share>"],
-            [
-                [
-                    Text("no key", style="dim") if one["key"] is None else one["key"],
-                    one["partition"],
-                    f"{one['records']:,}",
-                    f"{one['share']:.1%}",
-                ]
-                for one in document["keys"]
-            ],
-        )
-    for line in document["advice"]:
-        yield Text.assemble(("→ ", "bold yellow"), line)
-    if not document["records_per_s"]:
-        yield Text("nothing was written meanwhile: shares are those of the sample", style="dim")
-
-
-def _colour(share: float, count: int) -> str:
-    return "red" if share * count >= UNEVEN and count > 1 else "cyan"

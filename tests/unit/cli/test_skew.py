@@ -11,9 +11,17 @@ from hypothesis import strategies as st
 
 from tapelog.cli.cluster_state import Partition
 from tapelog.cli.load_plan import Loaded, plan_leaders
-from tapelog.cli.rates import Rate, rates, skew
+from tapelog.cli.rates import Measured, Rate, by_broker, counting, difference, rates, skew, smoothed
 from tapelog.cli.sketch import SpaceSaving
-from tapelog.cli.skew import Sample, advice, described
+from tapelog.cli.skew import Sample, advice, broker_advice, described, over_brokers
+from tapelog.wire.messages.describe_log_dirs_response import (
+    DescribeLogDirsPartition,
+    DescribeLogDirsResponse,
+    DescribeLogDirsResult,
+    DescribeLogDirsTopic,
+    PartitionTraffic,
+    TrafficRate,
+)
 
 
 @settings(max_examples=100, deadline=None)
@@ -94,17 +102,82 @@ def test_unevenness_without_a_heavy_key_has_other_advice() -> None:
 
 def test_load_moves_from_the_busiest_leader_without_copying() -> None:
     loaded = [Loaded("t", index, 1, (1, 2, 3), (1, 2, 3), load) for index, load in enumerate((5.0, 4.0, 3.0))]
-    moves = plan_leaders([1, 2, 3], loaded)
-    leaders = {move.index: move.after[0] for move in moves}
+    plan = plan_leaders([1, 2, 3], loaded)
+    leaders = {move.index: move.after[0] for move in plan.moves}
     assert sorted(leaders.get(index, 1) for index in range(3)) == [1, 2, 3]
-    assert all(sorted(move.before) == sorted(move.after) and not move.bytes for move in moves)
+    assert all(sorted(move.before) == sorted(move.after) and not move.bytes for move in plan.moves)
+    assert plan.before == {1: 12.0, 2: 0.0, 3: 0.0} and sorted(plan.after.values()) == [3.0, 4.0, 5.0]
 
 
 def test_leaders_go_only_to_replicas_that_are_in_sync_and_there() -> None:
     loaded = [Loaded("t", index, 1, (1, 2, 3), (1, 3), 5.0) for index in range(2)]
-    assert plan_leaders([1, 2], loaded) == []
-    assert [move.after[0] for move in plan_leaders([1, 2, 3], loaded)] == [3]
+    assert plan_leaders([1, 2], loaded).moves == []
+    assert [move.after[0] for move in plan_leaders([1, 2, 3], loaded).moves] == [3]
 
 
 def test_one_hot_partition_alone_is_left_where_it_is() -> None:
-    assert plan_leaders([1, 2], [Loaded("t", 0, 1, (1, 2), (1, 2), 9.0)]) == []
+    assert plan_leaders([1, 2], [Loaded("t", 0, 1, (1, 2), (1, 2), 9.0)]).moves == []
+
+
+def test_beside_a_broker_that_one_partition_keeps_busy_the_others_are_evened_out() -> None:
+    loads = [(1, 50.0), (2, 10.0), (2, 10.0), (2, 10.0), (2, 10.0)]
+    loaded = [Loaded("t", i, leader, (1, 2, 3), (1, 2, 3), load) for i, (leader, load) in enumerate(loads)]
+    assert plan_leaders([1, 2, 3], loaded).after == {1: 50.0, 2: 20.0, 3: 20.0}
+
+
+def test_what_a_broker_serves_as_a_follower_counts_and_stays() -> None:
+    loaded = [Loaded("t", index, 1, (1, 2, 3), (1, 2, 3), 5.0) for index in range(2)]
+    plan = plan_leaders([1, 2, 3], loaded, {3: 20.0})
+    assert [move.after[0] for move in plan.moves] == [2] and plan.after == {1: 5.0, 2: 5.0, 3: 20.0}
+
+
+# -- what nodes count
+
+
+def told(counted_ms: int, **traffic: PartitionTraffic | None) -> DescribeLogDirsResponse:
+    """A node's answer: partitions p0, p1, … of topic t."""
+    parts = [DescribeLogDirsPartition(int(name[1:]), 700, traffic=one) for name, one in traffic.items()]
+    topics = [DescribeLogDirsTopic("t", parts)]
+    return DescribeLogDirsResponse(results=[DescribeLogDirsResult(topics=topics)], counted_ms=counted_ms)
+
+
+TWO = [Partition("t", 0, 1, (1, 2), (1, 2)), Partition("t", 1, 2, (2, 1), (1, 2))]
+
+
+def test_nodes_tell_their_own_means_and_what_followers_give_to_consumers() -> None:
+    busy = PartitionTraffic(rates=[TrafficRate(60, 1000, 10, 500, 2000, 7), TrafficRate(300, 100, 1, 50, 200, 0.7)])
+    reads = PartitionTraffic(rates=[TrafficRate(60, bytes_out=30), TrafficRate(300, bytes_out=3)])
+    answers = {1: told(5, p0=busy, p1=None), 2: told(9, p0=reads, p1=None)}
+    assert counting(answers, TWO)
+    short, long = smoothed(TWO, answers, 60), smoothed(TWO, answers, 300)
+    assert short.rates[0] == Rate("t", 0, 1, 10, 1000, 700, 500, 2000, 7) and short.rates[0].load == 3500
+    assert long.rates[0].load == 350 and short.rates[1].load == 0
+    assert by_broker(short) == {1: 3500, 2: 30}, "broker 2 serves a consumer in its rack"
+
+
+def test_a_broker_that_does_not_count_is_not_believed_to_be_idle() -> None:
+    assert not counting({1: told(5, p0=None), 2: told(-1, p1=None)}, TWO)
+    assert not counting({1: told(5, p0=None)}, TWO)
+
+
+def test_counters_of_two_looks_give_the_rate_between_them() -> None:
+    was, now = PartitionTraffic(1000, 10, 0, 0, 5), PartitionTraffic(5000, 30, 400, 800, 9)
+    first = {1: told(1000, p0=was, p1=None), 2: told(70_000, p1=PartitionTraffic(900, 9, 9, 9, 90))}
+    last = {1: told(3000, p0=now, p1=None), 2: told(72_000, p1=PartitionTraffic(200, 2, 0, 0, 2))}
+    found = difference(TWO, first, last)
+    assert found.seconds == 2 and found.counted
+    assert found.rates[0] == Rate("t", 0, 1, 10, 2000, 700, 200, 400, 2)
+    assert found.rates[1].bytes_per_s == 100, "its counters began anew"
+
+
+def test_a_broker_that_serves_much_more_than_the_others_is_named() -> None:
+    measured = Measured([Rate("t", 0, 1, 9, 900, 0, 0, 0, 1), Rate("u", 0, 2, 1, 100, 0, 0, 0, 1)], 60, counted=True)
+    found = over_brokers("t", measured, [1, 2, 3])
+    assert found["brokers"][1] == {"broker": 2, "leads": 0, "topic_load": 0, "load": 100}
+    assert "broker 1 serves 2.7×" in broker_advice(found["brokers"])[0]
+    assert broker_advice(found["brokers"][:1]) == []
+
+
+def test_shares_are_by_bytes_where_they_are_known() -> None:
+    found = described("t", [Rate("t", 0, 1, 5, 900, 0), Rate("t", 1, 2, 5, 100, 0)], Sample(), 10)
+    assert [one["share"] for one in found["partitions"]] == [0.9, 0.1] and found["records_per_s"] == 10
