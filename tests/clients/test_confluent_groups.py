@@ -222,6 +222,30 @@ def test_a_member_that_is_killed_loses_its_partitions(
         doomed.stdout.close()
 
 
+def test_a_member_leaves_at_once_although_it_waits_for_the_others(
+    bootstrap: str, make_topic: MakeTopic, fresh: Fresh
+) -> None:
+    """Its LeaveGroup travels behind its own JoinGroup, which is answered when everybody has joined again."""
+    topic, group = make_topic(4), fresh()
+    config = {"bootstrap.servers": bootstrap, "group.id": group, "partition.assignment.strategy": "range"}
+    busy, visitor = Consumer(config), Consumer(config)
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    described = admin.describe_consumer_groups
+
+    def state() -> str:
+        return str(described([group])[group].result(10).state.name)
+
+    busy.subscribe([topic])
+    until(lambda: busy.poll(0.05) is None and len(busy.assignment()) == 4, "it owns everything")
+    visitor.subscribe([topic])
+    until(lambda: visitor.poll(0.05) is None and state() == "PREPARING_REBALANCING", "it waits for the first")
+    started = time.monotonic()
+    visitor.close()
+    assert time.monotonic() - started < 3  # librdkafka gives up after 5
+    until(lambda: busy.poll(0.05) is None and state() == "STABLE", "the first goes on alone", seconds=10)
+    busy.close()
+
+
 def test_a_group_follows_a_pattern_and_new_partitions(
     bootstrap: str,
     admin: AdminClient,

@@ -1,9 +1,12 @@
 """One client connection without its socket: bytes in, answers out, in request order.
 
 The transport (or the simulator) feeds received bytes and takes `outgoing`. Consecutive Produce requests
-overlap; any other request waits until everything before it has been answered, as in Kafka. What a connection can
-hold is bounded: one partial frame, `IN_FLIGHT_MAX` produces, one other request, and `OUTGOING_BYTES_MAX` unsent bytes
-before it stops starting new work.
+overlap; any other request waits until everything before it has been answered, as in Kafka, save for one case. A
+JoinGroup or SyncGroup is answered when the others have come. A member that commits and leaves meanwhile is heard at
+once: in Kafka its LeaveGroup waits behind its own JoinGroup, the client gives up after some seconds, and the group goes
+on with a member that is gone. What a connection can hold is bounded: one partial frame, `IN_FLIGHT_MAX` produces, one
+other request and what its sender says while it waits for others, and `OUTGOING_BYTES_MAX` unsent bytes before it stops
+starting new work.
 """
 
 from __future__ import annotations
@@ -22,6 +25,10 @@ if TYPE_CHECKING:
 IN_FLIGHT_MAX: Final = 256
 OUTGOING_BYTES_MAX: Final = 1 << 18
 PRODUCE: Final = 0
+OFFSET_COMMIT: Final = 8
+JOIN_GROUP: Final = 11
+LEAVE_GROUP: Final = 13
+SYNC_GROUP: Final = 14
 
 
 class Connection:
@@ -126,6 +133,15 @@ class Connection:
     def _may_go_on(self) -> bool:
         return not self.calls and self.outgoing_bytes <= OUTGOING_BYTES_MAX
 
+    def _heard_while_waiting(self, api_key: int) -> bool:
+        """Whether this request may start although the one before it still waits for other members of the group."""
+        waits = self.calls[0].api_key
+        return (
+            waits in (JOIN_GROUP, SYNC_GROUP)
+            and api_key in (OFFSET_COMMIT, LEAVE_GROUP)
+            and len(self.calls) < IN_FLIGHT_MAX
+        )
+
     def _parse(self, data: bytes) -> None:
         pos, size = 0, len(data)
         self.wanted = 4
@@ -141,10 +157,13 @@ class Connection:
             if end > size:
                 self.wanted = 4 + length
                 break
-            produce = read_i16_be(data, pos + 4) == PRODUCE
+            api_key: int = read_i16_be(data, pos + 4)
+            produce = api_key == PRODUCE
             calls = self.calls
             if self.outgoing_bytes > OUTGOING_BYTES_MAX or (
-                calls and not (produce and self.only_produce and len(calls) < IN_FLIGHT_MAX)
+                calls
+                and not (produce and self.only_produce and len(calls) < IN_FLIGHT_MAX)
+                and not self._heard_while_waiting(api_key)
             ):
                 self.blocked = True
                 break

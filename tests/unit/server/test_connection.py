@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +13,7 @@ from tapelog.server.connection import IN_FLIGHT_MAX, Connection
 from tapelog.server.dispatch import Dispatcher
 
 PRODUCE, FETCH = 0, 1
+OFFSET_COMMIT, JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP = 8, 11, 12, 13, 14
 
 
 class Recorder(Dispatcher):
@@ -72,6 +74,32 @@ def test_a_request_that_is_no_produce_waits_for_the_answers_before_it() -> None:
     assert [key for key, _ in recorder.started] == [PRODUCE, FETCH]
     recorder.answer(1, b"b")
     assert [key for key, _ in recorder.started] == [PRODUCE, FETCH, PRODUCE]
+
+
+@pytest.mark.parametrize("waiting", [JOIN_GROUP, SYNC_GROUP])
+def test_a_member_that_waits_for_the_others_is_heard_when_it_commits_and_leaves(waiting: int) -> None:
+    connection, recorder = connect()
+    connection.feed(frame(waiting))
+    connection.feed(frame(OFFSET_COMMIT) + frame(LEAVE_GROUP) + frame(HEARTBEAT))
+    assert [key for key, _ in recorder.started] == [waiting, OFFSET_COMMIT, LEAVE_GROUP]
+    recorder.answer(2, b"left")
+    recorder.answer(1, b"committed")
+    assert connection.outgoing == []
+    recorder.answer(0, b"unknown member")
+    assert connection.outgoing == [b"unknown member", b"committed", b"left"]
+    assert [key for key, _ in recorder.started][3:] == [HEARTBEAT]
+
+
+def test_a_member_that_waits_for_the_others_can_only_commit_and_leave_and_not_without_bound() -> None:
+    connection, recorder = connect()
+    connection.feed(frame(JOIN_GROUP) + frame(HEARTBEAT) + frame(LEAVE_GROUP))
+    assert [key for key, _ in recorder.started] == [JOIN_GROUP]
+    connection, recorder = connect()
+    connection.feed(frame(FETCH) + frame(LEAVE_GROUP))
+    assert [key for key, _ in recorder.started] == [FETCH]
+    connection, recorder = connect()
+    connection.feed(frame(JOIN_GROUP) + frame(OFFSET_COMMIT) * (IN_FLIGHT_MAX + 5))
+    assert len(recorder.started) == IN_FLIGHT_MAX
 
 
 def test_a_client_cannot_have_more_than_the_bounded_number_of_produces_in_flight() -> None:
