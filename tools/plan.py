@@ -46,9 +46,9 @@ SUITES = (
     Suite("tidy", (INTERPRETED,), 0.3, 2, "the house rules, each shown to bite"),
     Suite("unit", (INTERPRETED, COMPILED), 0.8, 2, "one room at a time, and stories told as text files"),
     Suite("properties", (INTERPRETED, COMPILED), 1, 2, "generated values against an independent codec and models"),
-    Suite("simulation", (INTERPRETED,), 4, 2, "nodes and whole clusters in virtual time, with every fault, from seeds"),
-    Suite("fuzz", (INTERPRETED, COMPILED), 0.8, 0, "hostile bytes, fixed seeds"),
-    Suite("clients", (INTERPRETED, COMPILED), 6.5, 0, "real clients nobody here wrote"),
+    Suite("simulation", (INTERPRETED,), 2.5, 2, "nodes and clusters in virtual time, with every fault, from seeds"),
+    Suite("fuzz", (INTERPRETED, COMPILED), 0.4, 2, "hostile bytes, fixed seeds"),
+    Suite("clients", (INTERPRETED, COMPILED), 3.8, 2, "real clients nobody here wrote", by_file=True),
     Suite("toolkit", (INTERPRETED,), 2.5, 2, "what applications build on, and the examples"),
     Suite("chaos", (COMPILED,), 2.8, 0, "kill -9 and power cuts on real processes"),
 )

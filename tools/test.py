@@ -7,6 +7,7 @@ seconds and the unit tests, interpreted. Names of suites limit the run to them.
 from __future__ import annotations
 
 import argparse
+import atexit
 import json
 import os
 import shutil
@@ -14,6 +15,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -62,11 +64,22 @@ def main() -> int:
     results = [run(check.name, [str(BIN / check.command[0]), *check.command[1:]]) for check in checks]
     if "clients" in [suite.name for suite in suites] and (ROOT / "tests/clients/setup.sh").exists():
         results.append(run("client set-up", ["sh", "tests/clients/setup.sh"]))
-    for position, (suite, way) in enumerate(runs):
-        if way == COMPILED and (position == 0 or runs[position - 1][1] != COMPILED):
-            results.append(run("build", [sys.executable, "tools/compiled.py", "build"]))
-        results.append(run_suite(suite, way, marks))
+    results += run_suites(runs, marks)
     return sum_up(results, time.monotonic() - began)
+
+
+def run_suites(runs: list[tuple[Suite, str]], marks: list[str]) -> list[Result]:
+    """Every suite in turn. The build keeps one core busy, and the last interpreted suite mostly waits: together."""
+    results: list[Result] = []
+    building: Building | None = None
+    for position, (suite, way) in enumerate(runs):
+        ways = [other for _, other in runs[position : position + 2]]
+        if building is None and COMPILED in ways:
+            building = Building()
+        if building is not None and way == COMPILED:
+            results += building.finish()
+        results.append(run_suite(suite, way, marks))
+    return results
 
 
 def environment(way: str = "") -> dict[str, str]:
@@ -120,6 +133,50 @@ def run(name: str, command: list[str], env: dict[str, str] | None = None) -> Res
     finally:
         end_group(process)
     return Result(name, code == 0, time.monotonic() - began, note or ("" if code == 0 else f"exit code {code}"))
+
+
+class Building:
+    """`make build` in the background."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self._process = subprocess.Popen(
+            [sys.executable, "tools/compiled.py", "build"],
+            cwd=ROOT,
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        self._lines: list[bytes] = []
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+        atexit.register(self._abandon)
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        self._lines += self._process.stdout
+        self._ended = time.monotonic()
+
+    def _abandon(self) -> None:
+        if self._process.returncode is None:
+            end_group(self._process)
+
+    def finish(self) -> list[Result]:
+        """Wait, and tell what it said; nothing when that has been told."""
+        if self._process.returncode is not None:
+            return []
+        print("== build", flush=True)
+        note = ""
+        try:
+            code = self._process.wait(LIMIT_S)
+            note = f"exit code {code}" if code else ""
+        except subprocess.TimeoutExpired:
+            code, note = 1, f"no end after {LIMIT_S} s"
+        end_group(self._process)
+        self._listener.join()
+        print(b"".join(self._lines).decode(errors="replace"), end="", flush=True)
+        return [Result("build", code == 0, self._ended - self._began, note)]
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:

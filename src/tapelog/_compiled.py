@@ -85,7 +85,7 @@ def choose(package: str, init_file: str) -> str:
         raise ImportError(f"TAPELOG_HOT=compiled, but compiled modules: {found}; run `make build`")
     if found == "yes" and hot == "interpreted":
         found = "off"
-    if found in ("stale", "off"):
+    if found in ("stale", "off") or hot == "interpreted":  # also those that a build puts here from now on
         sys.meta_path.insert(0, SourcesOnly(package))
     return found
 

@@ -70,6 +70,11 @@ def test_the_interpreted_way_can_be_asked_for(house: Path) -> None:
     assert load(house, "interpreted").stdout == "off .py\n"
 
 
+def test_interpreted_stays_interpreted_when_a_build_ends_meanwhile(house: Path) -> None:
+    (house / f"{_compiled.LIBRARY}{SUFFIX}").unlink()  # not there yet when the package is loaded; the modules are
+    assert load(house, "interpreted").stdout == "no .py\n"
+
+
 def test_the_compiled_way_can_be_insisted_on(house: Path) -> None:
     (house / "tapelog" / "wire" / "hot.py").write_text("ANSWER = 43\n")
     assert "TAPELOG_HOT=compiled, but compiled modules: stale" in load(house, "compiled").stderr
