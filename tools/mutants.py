@@ -1,21 +1,25 @@
 """`python tools/mutants.py --count 200`: would the tests notice if a machine were wrong?
 
-Makes small random mistakes (a comparison turned, a bound moved by one, a condition negated, a call left out) in the
-rooms that keep promises, one at a time, in clones of this checkout, and runs the tests of that room. A mutant that no
-test notices is told with its line, so that a test can be written or the line be seen to make no difference. Same seed,
-same mutants.
+Makes small random mistakes (tools/mistakes.py says which, and which are left out by rule) in the rooms that keep
+promises, one at a time, in clones of this checkout, and runs tests until one fails. First every test runs once
+without a mistake, and it is written down which functions it enters and what CPU time it takes (tools/touched.py). A
+mutant then meets the tests that enter its function: those of its own room, the other unit tests, properties and
+simulation. It counts as noticed when a test fails, and fails again alone, or takes far more CPU time than it took
+without the mistake. Client programs, chaos, and most of the simulator's seeds are not tried, and a function that no
+test enters is not noticed. Same seed and sources, same mutants; each that no test notices is told with its line.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
 import concurrent.futures
-import copy
+import itertools
 import json
 import os
 import random
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -23,219 +27,154 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from mistakes import mistake, places
+
 REPOSITORY = Path(__file__).resolve().parent.parent
-SOURCES = REPOSITORY / "src" / "tapelog"
-TIMEOUT_S = 240
-
-ROOMS: dict[str, tuple[list[str], list[list[str]]]] = {
-    "raft": (["raft/*.py"], [["tests/unit/raft"], ["tests/simulation/test_raft.py"]]),
-    "replication": (
-        ["replication/*.py"],
-        [
-            ["tests/unit/replication", "tests/unit/node", "tests/unit/server"],
-            ["tests/properties/test_replication.py", "tests/properties/test_followers.py"],
-        ],
-    ),
-    "recovery": (
-        [
-            "log/recovery.py",
-            "log/trim.py",
-            "log/scan.py",
-            "log/epochs.py",
-            "log/producer_state.py",
-            "log/checkpoints.py",
-        ],
-        [["tests/unit/log"], ["tests/properties/test_log_crashes.py", "tests/properties/test_log_transactions.py"]],
-    ),
-    "coordinators": (
-        ["coordinators/*.py", "coordinators/*/*.py"],
-        [
-            ["tests/unit/coordinators"],
-            [
-                *("tests/properties/test_groups.py", "tests/properties/test_consumer_groups.py"),
-                *("tests/properties/test_transactions.py", "tests/properties/test_txn_offsets.py"),
-            ],
-        ],
-    ),
+SOURCES = "src/tapelog/"
+UNIT = "tests/unit/"
+ROOMS: dict[str, list[str]] = {
+    "raft": ["raft/*.py"],
+    "replication": ["replication/*.py"],
+    "recovery": [
+        *("log/recovery.py", "log/trim.py", "log/scan.py", "log/epochs.py"),
+        *("log/producer_state.py", "log/checkpoints.py", "log/snapshots.py"),
+    ],
+    "coordinators": ["coordinators/**/*.py"],
 }
-"""Which files, and which tests are tried in turn. The simulator has the last word on all of them."""
-LAST_WORD = [["-m", "tapelog.sim", "--seeds", "40"], ["-m", "tapelog.sim", "--cluster", "--seeds", "25"]]
-
-COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
-}
-SWAPPED = {"min": "max", "max": "min"}
-QUIET = ("log.", "logging.", "assert")
+OWN = {room: f"{UNIT}{'log' if room == 'recovery' else room}/" for room in ROOMS}
+UNIT_TESTS = [f"{UNIT}{room}" for room in ("raft", "replication", "log", "coordinators", "metadata", "node", "server")]
+DEEP_TESTS = [
+    "tests/properties",
+    *(f"tests/simulation/test_{name}.py" for name in ("raft", "life_of_a_node", "life_of_a_cluster")),
+]
+SEEDS = {"TAPELOG_SEEDS": "75", "TAPELOG_CLUSTER_SEEDS": "60"}
+TEST_S = 300
+"""A test that only waits is ended after so long."""
+RUN_S = 3600
+MEMORY = 4 << 30
+Touches = dict[str, dict[str, object]]
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """One mistake: where, what it was, what it became, and the whole file with it."""
+    """One mistake, and the function it is in."""
 
     room: str
     file: str
     line: int
+    function: int
     before: str
     after: str
     text: str
 
 
-class Mistakes(ast.NodeTransformer):
-    """Counts the places where a mistake can be made, and makes the one of number `at`."""
-
-    def __init__(self, at: int) -> None:
-        self.at = at
-        self.seen = 0
-        self.made: tuple[int, str, str] | None = None
-
-    def _turn(self, node: ast.expr | ast.stmt, changed: ast.AST) -> ast.AST:
-        self.seen += 1
-        if self.seen - 1 != self.at:
-            return node
-        self.made = (node.lineno, ast.unparse(node), ast.unparse(changed))
-        return ast.copy_location(changed, node)
-
-    def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        self.generic_visit(node)
-        turned = COMPARISONS.get(type(node.ops[0]))
-        if turned is None:
-            return node
-        changed = copy.deepcopy(node)
-        changed.ops[0] = turned()
-        return self._turn(node, changed)
-
-    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
-        self.generic_visit(node)
-        changed = copy.deepcopy(node)
-        changed.op = ast.And() if isinstance(node.op, ast.Or) else ast.Or()
-        return self._turn(node, changed)
-
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
-        self.generic_visit(node)
-        return self._turn(node, copy.deepcopy(node.operand)) if isinstance(node.op, ast.Not) else node
-
-    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
-        self.generic_visit(node)
-        if not isinstance(node.op, ast.Add | ast.Sub) or isinstance(node.left, ast.Constant | ast.JoinedStr):
-            return node
-        changed = copy.deepcopy(node)
-        changed.op = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
-        return self._turn(node, changed)
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        self.generic_visit(node)
-        if isinstance(node.func, ast.Name) and node.func.id in SWAPPED and len(node.args) > 1:
-            changed = copy.deepcopy(node)
-            assert isinstance(changed.func, ast.Name)
-            changed.func.id = SWAPPED[node.func.id]
-            return self._turn(node, changed)
-        return node
-
-    def visit_If(self, node: ast.If) -> ast.AST:
-        self.generic_visit(node)
-        if ast.unparse(node.test) == "TYPE_CHECKING":
-            return node
-        changed = copy.deepcopy(node)
-        changed.test = ast.UnaryOp(ast.Not(), changed.test)
-        return self._turn(node, changed)
-
-    def visit_Expr(self, node: ast.Expr) -> ast.AST:
-        self.generic_visit(node)
-        if not isinstance(node.value, ast.Call) or ast.unparse(node).startswith(QUIET):
-            return node
-        return self._turn(node, ast.Pass())
-
-    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
-        self.generic_visit(node)
-        return self._turn(node, ast.Pass())
-
-    def visit_Assert(self, node: ast.Assert) -> ast.AST:
-        return node
-
-    def visit_Raise(self, node: ast.Raise) -> ast.AST:
-        return node
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        if node.name in ("invariants", "__repr__", "__hash__", "__eq__"):
-            return node
-        return self.generic_visit(node)
-
-
-def mutants(rooms: list[str], count: int, seed: int) -> list[Mutant]:
+def mutants(root: Path, rooms: list[str], count: int, seed: int) -> list[Mutant]:
     """A sample, the same for the same seed, spread over the rooms as their code is."""
-    places: list[tuple[str, Path, int]] = []
-    for room in rooms:
-        for pattern in ROOMS[room][0]:
-            for file in sorted(SOURCES.glob(pattern)):
-                counting = Mistakes(-1)
-                counting.visit(ast.parse(file.read_text()))
-                places += [(room, file, at) for at in range(counting.seen)]
-    chosen = random.Random(seed).sample(places, min(count, len(places)))
-    return [_mutant(room, file, at) for room, file, at in chosen]
-
-
-def _mutant(room: str, file: Path, at: int) -> Mutant:
-    making = Mistakes(at)
-    tree = ast.fix_missing_locations(making.visit(ast.parse(file.read_text())))
-    assert making.made is not None
-    line, before, after = making.made
-    return Mutant(room, str(file.relative_to(REPOSITORY)), line, _short(before), _short(after), ast.unparse(tree))
-
-
-def _short(code: str) -> str:
-    first = code.splitlines()[0]
-    return first if len(first) < 100 else first[:97] + "..."
+    found = [
+        (room, file, place)
+        for room in rooms
+        for pattern in ROOMS[room]
+        for file in sorted((root / SOURCES).glob(pattern))
+        for place in places(file.read_text())
+    ]
+    sample = []
+    for room, file, place in random.Random(seed).sample(found, min(count, len(found))):
+        made = mistake(file.read_text(), place.at)
+        name = str(file.relative_to(root))
+        sample.append(Mutant(room, name, made.line, place.function, made.before, made.after, made.text))
+    return sample
 
 
 class Bench:
     """A clone in which mutants are tried one after the other."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, commit: str, via: list[str]) -> None:
         self.folder = folder
+        self.via = via
+        self.failed = folder.with_suffix(".failed")
         subprocess.run(["git", "clone", "-q", "--shared", str(REPOSITORY), str(folder)], check=True)
+        subprocess.run(["git", "checkout", "-q", commit], cwd=folder, check=True)
         (folder / ".venv").symlink_to(REPOSITORY / ".venv")
 
-    def noticed(self, mutant: Mutant) -> str:
-        """By what; empty if by nothing."""
+    def touches(self, tests: str) -> Touches:
+        """Every test: what it enters and takes, from a run without mistakes."""
+        told = self.folder.with_suffix(".touches")
+        more = {"TAPELOG_TOUCHES": str(told), "TAPELOG_TOUCHED_ROOT": f"{self.folder}/"}
+        self._pytest(["--timeout", "0", tests], more)
+        table: Touches = json.loads(told.read_text())
+        return table
+
+    def noticed(self, mutant: Mutant, table: Touches) -> str:
+        """By which test; empty if by none."""
+        key = f"{mutant.file}:{mutant.function}"
+        costs = {
+            name: float(str(row["cpu"]))
+            for name, row in table.items()
+            if not mutant.function or key in row["entered"]  # type: ignore[operator]
+        }
+        own = [name for name in costs if name.startswith(OWN[mutant.room])]
+        deep = [name for name in costs if not name.startswith(UNIT)]
+        near = [name for name in costs if name.startswith(UNIT) and name not in own]
         file = self.folder / mutant.file
         original = file.read_text()
         file.write_text(mutant.text)
         try:
-            for tests in ROOMS[mutant.room][1]:
-                words = ["-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--timeout", "60", *tests]
-                if not self._passes(words):
-                    return " ".join(tests)
-            for words in LAST_WORD:
-                if not self._passes(words):
-                    return " ".join(words)
+            for group in (own, near, deep):
+                by = self._try({name: costs[name] for name in sorted(group, key=lambda one: (costs[one], one))})
+                if by:
+                    return by
             return ""
         finally:
             file.write_text(original)
+            shutil.rmtree(self.folder / ".hypothesis", ignore_errors=True)
 
-    def _passes(self, words: list[str]) -> bool:
+    def _try(self, tests: dict[str, float]) -> str:
+        while tests:
+            by = self._first_failure(tests)
+            if not by or by.startswith("no end") or by not in tests or self._first_failure({by: tests[by]}):
+                return by
+            tests = dict(itertools.islice(tests.items(), list(tests).index(by) + 1, None))  # it failed by chance
+        return ""
+
+    def _first_failure(self, tests: dict[str, float]) -> str:
+        chosen = self.folder.with_suffix(".chosen")
+        chosen.write_text(json.dumps(tests))
+        self.failed.unlink(missing_ok=True)
+        files = list(dict.fromkeys(name.partition("::")[0] for name in tests))
+        more = {"TAPELOG_CHOSEN": str(chosen), "TAPELOG_FAILED": str(self.failed)}
+        passed = self._pytest(["-x", "--timeout", str(TEST_S), *files], more)
+        return "" if passed else self.failed.read_text() if self.failed.exists() else "does not start"
+
+    def _pytest(self, words: list[str], more: dict[str, str]) -> bool:
         environment = {
             **os.environ,
+            **SEEDS,
+            **more,
             "TAPELOG_HOT": "interpreted",
-            "PYTHONPATH": str(self.folder / "src"),
+            "PYTHONPATH": f"{self.folder}/src:{REPOSITORY}/tools",
             "PYTHONDONTWRITEBYTECODE": "1",
         }
         python = str(REPOSITORY / ".venv" / "bin" / "python")
+        usual = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "touched", "--tb", "no"]
+        process = subprocess.Popen(
+            [*self.via, python, *usual, *words],
+            cwd=self.folder,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)),
+        )
         try:
-            done = subprocess.run(
-                [python, *words], cwd=self.folder, env=environment, capture_output=True, timeout=TIMEOUT_S, check=False
-            )
+            return process.wait(RUN_S) == 0
         except subprocess.TimeoutExpired:
             return False
-        return done.returncode == 0
+        finally:
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            process.wait()
 
 
 def main() -> int:
@@ -247,42 +186,65 @@ def main() -> int:
     parser.add_argument("--rooms", default=",".join(ROOMS), help="of " + ", ".join(ROOMS))
     parser.add_argument("--minutes", type=float, default=240.0, help="stop after so long; what was tried is told")
     parser.add_argument("--at-least", type=float, default=0.85, help="the share that must be noticed")
-    parser.add_argument("--json", type=Path, default=None)
+    parser.add_argument("--commit", default="HEAD")
+    parser.add_argument("--quick", action="store_true", help="only the unit tests: what they leave needs a second look")
+    parser.add_argument("--via", default="", help="words before each command, such as 'nice -n 19'")
+    parser.add_argument(
+        "--table", type=Path, default=None, help="a folder for the touches: kept there, and taken from there"
+    )
+    parser.add_argument("--json", type=Path, default=None, help="write here after each mutant what came out")
     options = parser.parse_args()
-    sample = mutants(options.rooms.split(","), options.count, options.seed)
+    rooms = options.rooms.split(",")
     folder = Path(tempfile.mkdtemp(prefix="tapelog-mutants-"))
-    end = time.monotonic() + options.minutes * 60
     tried: list[dict[str, object]] = []
-
-    def work(number: int) -> None:
-        bench = Bench(folder / str(number))
-        for mutant in sample[number :: options.jobs]:
-            if time.monotonic() > end:
-                return
-            began = time.monotonic()
-            by = bench.noticed(mutant)
-            told = {key: value for key, value in vars(mutant).items() if key != "text"}
-            tried.append({**told, "noticed_by": by, "seconds": round(time.monotonic() - began, 1)})
-            if not by:
-                sys.stdout.write(f"\n{mutant.file}:{mutant.line}: {mutant.before}  ->  {mutant.after}\n")
-            missed = sum(not one["noticed_by"] for one in tried)
-            sys.stdout.write(f"\r{len(tried)} of {len(sample)} tried, {missed} not noticed ")
-            sys.stdout.flush()
-
     try:
+        benches = [Bench(folder / str(number), options.commit, options.via.split()) for number in range(options.jobs)]
+        sample = mutants(benches[0].folder, rooms, options.count, options.seed)
+        began = time.monotonic()
+        end = began + options.minutes * 60
+        table: Touches = {}
+        for tests in UNIT_TESTS if options.quick else UNIT_TESTS + DEEP_TESTS:
+            kept = options.table / f"{tests.replace('/', '-')}.json" if options.table is not None else None
+            if kept is not None and kept.exists():
+                table |= json.loads(kept.read_text())
+                continue
+            found = benches[0].touches(tests)
+            table |= found
+            if kept is not None:
+                kept.parent.mkdir(parents=True, exist_ok=True)
+                kept.write_text(json.dumps(found))
+        sys.stdout.write(f"{len(table)} tests run in {time.monotonic() - began:.0f} s\n")
+        waiting = iter(sample)
+
+        def work(bench: Bench) -> None:
+            for mutant in waiting:
+                if time.monotonic() > end:
+                    return
+                started = time.monotonic()
+                by = bench.noticed(mutant, table)
+                told = {key: value for key, value in vars(mutant).items() if key != "text"}
+                tried.append({**told, "noticed_by": by, "seconds": round(time.monotonic() - started, 1)})
+                if not by:
+                    sys.stdout.write(f"\n{mutant.file}:{mutant.line}: {mutant.before}  ->  {mutant.after}\n")
+                missed = sum(not one["noticed_by"] for one in tried)
+                sys.stdout.write(f"\r{len(tried)} of {len(sample)} tried, {missed} not noticed ")
+                sys.stdout.flush()
+                if options.json is not None:
+                    options.json.write_text(json.dumps({"seed": options.seed, "mutants": tried}, indent=1))
+
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            for done in [pool.submit(work, number) for number in range(options.jobs)]:
+            for done in [pool.submit(work, bench) for bench in benches]:
                 done.result()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     noticed = sum(bool(one["noticed_by"]) for one in tried)
-    sys.stdout.write(f"\n{noticed} of {len(tried)} mutants were noticed ({noticed / max(1, len(tried)):.1%})\n")
-    for room in options.rooms.split(","):
+    share = noticed / max(1, len(tried))
+    minutes = (time.monotonic() - began) / 60
+    sys.stdout.write(f"\n{noticed} of {len(tried)} mutants were noticed ({share:.1%}), {minutes:.0f} minutes\n")
+    for room in rooms:
         of_room = [one for one in tried if one["room"] == room]
         sys.stdout.write(f"  {room}: {sum(bool(one['noticed_by']) for one in of_room)} of {len(of_room)}\n")
-    if options.json is not None:
-        options.json.write_text(json.dumps({"seed": options.seed, "mutants": tried}, indent=1))
-    return 0 if noticed >= options.at_least * len(tried) else 1
+    return 0 if share >= options.at_least else 1
 
 
 if __name__ == "__main__":
