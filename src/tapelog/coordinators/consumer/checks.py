@@ -46,9 +46,12 @@ def check_request(request: ConsumerGroupHeartbeatRequest, api_version: int, assi
         )
 
 
-def check_epoch(current: CurrentAssignment, epoch: int, reported: Reported | None) -> None:
-    """FENCED_MEMBER_EPOCH unless the member is in that epoch, or joins anew, or missed the answer that moved it on."""
-    if epoch in (JOINING_EPOCH, current.epoch):
+def check_epoch(current: CurrentAssignment, epoch: int, reported: Reported | None, elsewhere: bool) -> None:
+    """FENCED_MEMBER_EPOCH unless the member is in that epoch, or joins anew, or missed the answer that moved it on.
+
+    That shows by what it says it owns, or by a new connection (see `is_behind`).
+    """
+    if epoch in (JOINING_EPOCH, current.epoch) or is_behind(current, epoch, reported, elsewhere):
         return
     if epoch == current.previous_epoch and epoch < current.epoch and _is_within(reported, current):
         return
@@ -58,6 +61,15 @@ def check_epoch(current: CurrentAssignment, epoch: int, reported: Reported | Non
         f"The member has a {comparison} epoch ({epoch}) than the one known here ({current.epoch}). "
         "It must abandon all its partitions and rejoin.",
     )
+
+
+def is_behind(current: CurrentAssignment, epoch: int, reported: Reported | None, elsewhere: bool) -> bool:
+    """The member sent the heartbeat that moved it on again, over a new connection and without saying what it owns.
+
+    Kafka fences it, and librdkafka does just that when a heartbeat times out. But whatever it did not say that it gave
+    back is still its own here, so it only needs to hear where it stands.
+    """
+    return elsewhere and reported is None and epoch == current.previous_epoch and 0 < epoch < current.epoch
 
 
 def reported_of(request: ConsumerGroupHeartbeatRequest) -> dict[bytes, set[int]] | None:

@@ -15,7 +15,7 @@ from tapelog.coordinators.classic.group import EMPTY
 from tapelog.coordinators.classic.registry import ClassicGroups
 from tapelog.coordinators.consumer import regexes
 from tapelog.coordinators.consumer.assignors.spec import Assignment as Target
-from tapelog.coordinators.consumer.checks import check_epoch, reported_of
+from tapelog.coordinators.consumer.checks import check_epoch, is_behind, reported_of
 from tapelog.coordinators.consumer.group import ConsumerGroup
 from tapelog.coordinators.consumer.leave import check_instance, check_known, leave, member_tombstones
 from tapelog.coordinators.consumer.member import (
@@ -60,20 +60,24 @@ def heartbeat(
     joining = request.member_epoch == JOINING_EPOCH
     group = _group_for(groups, classic, request.group_id, joining, records)
     check_room(groups, group, request.member_id, request.instance_id)
-    seat = _seat(groups, group, request, reported, records)
-    current = move_on(groups, seat, _updated(seat.before, caller, request), reported, records)
+    elsewhere = groups.is_elsewhere(group.group_id, request.member_id, caller.connection)
+    seat = _seat(groups, group, request, reported, elsewhere, records)
+    if is_behind(seat.current, request.member_epoch, reported, elsewhere):
+        current = seat.current  # one step further, and this heartbeat could not be answered once more
+    else:
+        current = move_on(groups, seat, _updated(seat.before, caller, request), reported, records)
     extend_session(groups, group.group_id, seat.member_id)
     response = ConsumerGroupHeartbeatResponse(
         member_id=seat.member_id,
         member_epoch=current.epoch,
         heartbeat_interval_ms=next_heartbeat_ms(groups, seat, current),
     )
-    same_way = groups.came_by(group.group_id, seat.member_id, caller.connection)
+    groups.heard(group.group_id, seat.member_id, caller.connection)
     if seat.replaced is not None and seat.replaced != seat.member_id:
         groups.forget_member(group.group_id, seat.replaced)
     if (
         joining
-        or not same_way
+        or elsewhere
         or _says_everything(request)
         or current.assigned != seat.current.assigned
         or _missed_an_answer(request, seat, current)
@@ -155,6 +159,7 @@ def _seat(
     group: ConsumerGroup,
     request: ConsumerGroupHeartbeatRequest,
     reported: Reported | None,
+    elsewhere: bool,
     records: list[CoordinatorRecord],
 ) -> Seat:
     """The member's place: its own, a new one, or that of a static member that left for a while."""
@@ -165,7 +170,7 @@ def _seat(
             check_known(group, member_id)
         else:
             check_instance(group, member_id, instance_id)
-        check_epoch(group.current_of(member_id), request.member_epoch, reported)
+        check_epoch(group.current_of(member_id), request.member_epoch, reported, elsewhere)
         return seat_of(group, member_id)
     left = group.current_of(member_id).epoch == STATIC_LEAVING_EPOCH
     if instance_id is None or group.instances.get(instance_id) in (None, None if left else member_id):
@@ -260,7 +265,7 @@ def _says_everything(request: ConsumerGroupHeartbeatRequest) -> bool:
 def _missed_an_answer(request: ConsumerGroupHeartbeatRequest, seat: Seat, current: CurrentAssignment) -> bool:
     """The member names an older epoch than it has, or does not give back what it was told to. Some clients send a
     heartbeat whose answer was lost again as it was, and would never hear of their assignment; an answer that is lost
-    without such a trace was lost with its connection (`came_by`)."""
+    without such a trace was lost with its connection (`is_elsewhere`)."""
     return request.member_epoch != seat.current.epoch or current.state == UNREVOKED_PARTITIONS
 
 

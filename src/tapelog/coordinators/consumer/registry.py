@@ -81,12 +81,13 @@ class ConsumerGroups:
         """The group's metadata hash takes every change so far into account, once it is written."""
         self.seen[group_id] = self.watch.count
 
-    def came_by(self, group_id: str, member_id: str, connection: int) -> bool:
-        """The member was heard of; whether over the same connection as before: if not, an answer may be lost."""
-        connections = self._connections.setdefault(group_id, {})
-        before = connections.get(member_id)
-        connections[member_id] = connection
-        return before == connection
+    def is_elsewhere(self, group_id: str, member_id: str, connection: int) -> bool:
+        """The member was last heard of over another connection, or not here: its last answer may be lost."""
+        return self._connections.get(group_id, {}).get(member_id) != connection
+
+    def heard(self, group_id: str, member_id: str, connection: int) -> None:
+        """The member was heard of over that connection."""
+        self._connections.setdefault(group_id, {})[member_id] = connection
 
     def forget_member(self, group_id: str, member_id: str) -> None:
         """The member is gone."""

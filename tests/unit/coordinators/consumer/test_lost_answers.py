@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapelog.coordinators.caller import Caller
+from tapelog.wire.errors import ErrorCode
 from tapelog.wire.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest, TopicPartitions
 from tests.unit.coordinators.bench import Bench
 
@@ -86,3 +87,46 @@ def test_a_member_that_leaves_is_not_remembered() -> None:
     for member in ("a", "b"):
         line.beat(member, -1)
     assert groups._connections == {}
+
+
+def behind() -> tuple[Line, int, int]:
+    """a was moved on to what it keeps, and did not hear of it; its epoch before and after."""
+    line = Line()
+    former = line.beat("a", 0).member_epoch
+    line.bench.topics.create("orders", 6)
+    line.bench.coordinator.on_topics_changed(["orders"])
+    answer = line.beat("a", former)  # lost on the way
+    assert answer.member_epoch == former + 1
+    return line, former, answer.member_epoch
+
+
+def test_a_member_that_sends_the_heartbeat_again_that_moved_it_on_is_told_so_and_loses_nothing() -> None:
+    line, former, epoch = behind()
+    for _ in range(3):
+        line.reconnect("a")
+        answer = line.beat("a", former)
+        assert (answer.error_code, answer.member_epoch, assigned(answer)) == (0, epoch, [0, 1, 2, 3, 4, 5])
+    assert line.beat("a", epoch).error_code == 0
+
+
+def test_a_member_that_is_behind_goes_no_further_before_it_has_heard() -> None:
+    line, former, epoch = behind()
+    line.beat("b", 0)
+    for _ in range(2):
+        line.reconnect("a")
+        assert line.beat("a", former).member_epoch == epoch
+    assert assigned(line.beat("a", epoch)) == [0, 1, 2]
+
+
+def test_a_member_in_its_former_epoch_that_does_not_say_what_it_owns_is_fenced_where_it_was_answered() -> None:
+    line, former, _ = behind()
+    assert line.beat("a", former).error_code == ErrorCode.FENCED_MEMBER_EPOCH
+
+
+def test_a_member_two_epochs_behind_is_fenced_wherever_it_comes_from() -> None:
+    line, former, epoch = behind()
+    line.bench.topics.create("orders", 7)
+    line.bench.coordinator.on_topics_changed(["orders"])
+    assert line.beat("a", epoch).member_epoch == epoch + 1
+    line.reconnect("a")
+    assert line.beat("a", former).error_code == ErrorCode.FENCED_MEMBER_EPOCH
