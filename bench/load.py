@@ -83,13 +83,19 @@ def endtoend(side: Side, topic: str, shape: Shape, core: int | None) -> Figures:
     return {**out, "cpu_us_req": cpu / answer["requests"] * 1e6, "other_pct": answer["other_pct"]}
 
 
-def run_driver(command: list[str], side: HasPid, core: int | None, folder: Path | None = None) -> dict[str, float]:
+def run_driver(
+    command: list[str],
+    side: HasPid,
+    core: int | None,
+    folder: Path | None = None,
+    timeout_s: float = RUN_TIMEOUT_S,
+) -> dict[str, float]:
     """Run a driver on its core; what it prints, and how busy others were. LoadError if it fails."""
     pin = None if core is None else (lambda: os.sched_setaffinity(0, {core}))
     begin, busy, server = time.monotonic(), procs.machine_busy_s(), procs.cpu_s(side.pid)
     own = _children_cpu_s()
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=RUN_TIMEOUT_S, preexec_fn=pin, cwd=folder, check=False
+        command, capture_output=True, text=True, timeout=timeout_s, preexec_fn=pin, cwd=folder, check=False
     )
     wall = time.monotonic() - begin
     other = procs.machine_busy_s() - busy - (procs.cpu_s(side.pid) - server) - (_children_cpu_s() - own)
