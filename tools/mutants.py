@@ -177,6 +177,63 @@ class Bench:
             process.wait()
 
 
+class Trial:
+    """A sample, and what came out so far."""
+
+    def __init__(self, sample: list[Mutant], table: Touches, seed: int, told: Path | None) -> None:
+        self.sample = sample
+        self.table = table
+        self.seed = seed
+        self.told = told
+        self.tried: list[dict[str, object]] = []
+        self._waiting = iter(sample)
+
+    def work(self, bench: Bench, end: float) -> None:
+        """One mutant after the other, until none is left or the time is over."""
+        for mutant in self._waiting:
+            if time.monotonic() > end:
+                return
+            started = time.monotonic()
+            by = bench.noticed(mutant, self.table)
+            about = {key: value for key, value in vars(mutant).items() if key != "text"}
+            self.tried.append({**about, "noticed_by": by, "seconds": round(time.monotonic() - started, 1)})
+            if not by:
+                sys.stdout.write(f"\n{mutant.file}:{mutant.line}: {mutant.before}  ->  {mutant.after}\n")
+            missed = sum(not one["noticed_by"] for one in self.tried)
+            sys.stdout.write(f"\r{len(self.tried)} of {len(self.sample)} tried, {missed} not noticed ")
+            sys.stdout.flush()
+            if self.told is not None:
+                self.told.write_text(json.dumps({"seed": self.seed, "mutants": self.tried}, indent=1))
+
+    def sum_up(self, rooms: list[str], minutes: float) -> float:
+        """Tell it, per room; the share that was noticed."""
+        noticed = sum(bool(one["noticed_by"]) for one in self.tried)
+        share = noticed / max(1, len(self.tried))
+        sys.stdout.write(
+            f"\n{noticed} of {len(self.tried)} mutants were noticed ({share:.1%}), {minutes:.0f} minutes\n"
+        )
+        for room in rooms:
+            of_room = [bool(one["noticed_by"]) for one in self.tried if one["room"] == room]
+            sys.stdout.write(f"  {room}: {sum(of_room)} of {len(of_room)}\n")
+        return share
+
+
+def touches(bench: Bench, tests: list[str], folder: Path | None) -> Touches:
+    """What each test enters; kept in a folder, if one is given, for the next run."""
+    table: Touches = {}
+    for one in tests:
+        kept = folder / f"{one.replace('/', '-')}.json" if folder is not None else None
+        if kept is not None and kept.exists():
+            table |= json.loads(kept.read_text())
+            continue
+        found = bench.touches(one)
+        table |= found
+        if kept is not None:
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            kept.write_text(json.dumps(found))
+    return table
+
+
 def main() -> int:
     """Try the sample; 1 if fewer than asked for were noticed."""
     parser = argparse.ArgumentParser(prog="python tools/mutants.py", description=__doc__)
@@ -189,61 +246,25 @@ def main() -> int:
     parser.add_argument("--commit", default="HEAD")
     parser.add_argument("--quick", action="store_true", help="only the unit tests: what they leave needs a second look")
     parser.add_argument("--via", default="", help="words before each command, such as 'nice -n 19'")
-    parser.add_argument(
-        "--table", type=Path, default=None, help="a folder for the touches: kept there, and taken from there"
-    )
+    parser.add_argument("--table", type=Path, default=None, help="a folder: what tests enter is kept and found there")
     parser.add_argument("--json", type=Path, default=None, help="write here after each mutant what came out")
     options = parser.parse_args()
     rooms = options.rooms.split(",")
     folder = Path(tempfile.mkdtemp(prefix="tapelog-mutants-"))
-    tried: list[dict[str, object]] = []
+    began = time.monotonic()
     try:
         benches = [Bench(folder / str(number), options.commit, options.via.split()) for number in range(options.jobs)]
         sample = mutants(benches[0].folder, rooms, options.count, options.seed)
-        began = time.monotonic()
-        end = began + options.minutes * 60
-        table: Touches = {}
-        for tests in UNIT_TESTS if options.quick else UNIT_TESTS + DEEP_TESTS:
-            kept = options.table / f"{tests.replace('/', '-')}.json" if options.table is not None else None
-            if kept is not None and kept.exists():
-                table |= json.loads(kept.read_text())
-                continue
-            found = benches[0].touches(tests)
-            table |= found
-            if kept is not None:
-                kept.parent.mkdir(parents=True, exist_ok=True)
-                kept.write_text(json.dumps(found))
+        table = touches(benches[0], UNIT_TESTS if options.quick else UNIT_TESTS + DEEP_TESTS, options.table)
         sys.stdout.write(f"{len(table)} tests run in {time.monotonic() - began:.0f} s\n")
-        waiting = iter(sample)
-
-        def work(bench: Bench) -> None:
-            for mutant in waiting:
-                if time.monotonic() > end:
-                    return
-                started = time.monotonic()
-                by = bench.noticed(mutant, table)
-                told = {key: value for key, value in vars(mutant).items() if key != "text"}
-                tried.append({**told, "noticed_by": by, "seconds": round(time.monotonic() - started, 1)})
-                if not by:
-                    sys.stdout.write(f"\n{mutant.file}:{mutant.line}: {mutant.before}  ->  {mutant.after}\n")
-                missed = sum(not one["noticed_by"] for one in tried)
-                sys.stdout.write(f"\r{len(tried)} of {len(sample)} tried, {missed} not noticed ")
-                sys.stdout.flush()
-                if options.json is not None:
-                    options.json.write_text(json.dumps({"seed": options.seed, "mutants": tried}, indent=1))
-
+        trial = Trial(sample, table, options.seed, options.json)
+        end = began + options.minutes * 60
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            for done in [pool.submit(work, bench) for bench in benches]:
+            for done in [pool.submit(trial.work, bench, end) for bench in benches]:
                 done.result()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    noticed = sum(bool(one["noticed_by"]) for one in tried)
-    share = noticed / max(1, len(tried))
-    minutes = (time.monotonic() - began) / 60
-    sys.stdout.write(f"\n{noticed} of {len(tried)} mutants were noticed ({share:.1%}), {minutes:.0f} minutes\n")
-    for room in rooms:
-        of_room = [one for one in tried if one["room"] == room]
-        sys.stdout.write(f"  {room}: {sum(bool(one['noticed_by']) for one in of_room)} of {len(of_room)}\n")
+    share = trial.sum_up(rooms, (time.monotonic() - began) / 60)
     return 0 if share >= options.at_least else 1
 
 
