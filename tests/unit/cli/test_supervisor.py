@@ -41,9 +41,9 @@ open(os.path.join(directory, "stopped"), "w").write("yes")
 """
 
 PARENT = """
-import sys
+import os, sys
 from tapelog.cli import supervisor
-supervisor.STOP_S_MAX = 0.5
+supervisor.STOP_S_MAX = float(os.environ.get("STOP_S", "15"))
 names = [(i, sys.argv[2] + "/node-" + str(i)) for i in (1, 2, 3)]
 ready = lambda addresses: print("ready " + ",".join(addresses), flush=True)
 sys.exit(supervisor.Supervisor(names, ready, [sys.executable, "-c", sys.argv[1]]).run())
@@ -143,7 +143,7 @@ def test_a_node_that_cannot_start_stops_the_others(tmp_path: Path, clusters: lis
 
 
 def test_a_node_that_does_not_stop_is_killed_and_told(tmp_path: Path, clusters: list[Cluster]) -> None:
-    clusters.append(Cluster(tmp_path, BEHAVIOUR_3="deaf"))
+    clusters.append(Cluster(tmp_path, BEHAVIOUR_3="deaf", STOP_S="0.5"))
     clusters[0].ready()
     code, told = clusters[0].end()
     assert code == 1 and "node 3 did not stop within 0.5 s: killed" in told

@@ -46,11 +46,11 @@ def matches(expressions: list[str], names: list[str]) -> dict[str, set[str]]:
 def test_an_expression_that_cannot_be_used_is_refused_quickly_and_with_a_reason(name: str) -> None:
     check("a")
     tracemalloc.start()
-    start_s = time.perf_counter()
+    start_s = time.thread_time()
     with pytest.raises(KafkaError, match=r"The regular expression cannot be used: .+\.") as refused:
         check(EVIL[name])
     assert refused.value.code == ErrorCode.INVALID_REGULAR_EXPRESSION
-    assert time.perf_counter() - start_s < 1
+    assert time.thread_time() - start_s < 1
     assert tracemalloc.get_traced_memory()[1] < 1 << 20
     tracemalloc.stop()
 
@@ -62,10 +62,10 @@ def test_an_expression_that_takes_long_is_worked_off_in_short_pieces(name: str) 
     matching = Matching([SLOW[name]], names)
     longest_s, done = 0.0, False
     while not done:
-        start_s = time.perf_counter()
+        start_s = time.thread_time()
         done = matching.step()
-        longest_s = max(longest_s, time.perf_counter() - start_s)
-    assert longest_s < 0.5, "some 50 ms on a quiet machine"
+        longest_s = max(longest_s, time.thread_time() - start_s)
+    assert longest_s < 0.5, "of CPU time; some 50 ms"
 
 
 def test_the_whole_name_must_match() -> None:
@@ -94,12 +94,12 @@ def test_the_pieces_of_a_large_resolution_are_short() -> None:
     matching = Matching(["topic-.*", ".*7", "nothing"], names)
     steps, longest_s, done = 0, 0.0, False
     while not done:
-        start_s = time.perf_counter()
+        start_s = time.thread_time()
         done = matching.step()
-        longest_s = max(longest_s, time.perf_counter() - start_s)
+        longest_s = max(longest_s, time.thread_time() - start_s)
         steps += 1
     assert steps >= 60
-    assert longest_s < 0.5, "some 3 ms on a quiet machine"
+    assert longest_s < 0.5, "of CPU time; some 3 ms"
     assert {pattern: len(found) for pattern, found in matching.found.items()} == {
         "topic-.*": 20_000,
         ".*7": 2_000,

@@ -45,11 +45,11 @@ def test_calls_posted_by_threads_run_on_the_loop_in_order() -> None:
 
 def test_timers_run_between_events_and_an_idle_loop_sleeps() -> None:
     reactor = Reactor(Timers(SystemClock()))
-    began, cpu = time.monotonic(), time.process_time()
+    began, cpu = time.monotonic(), time.thread_time()
     reactor.timers.after(50, reactor.stop)
     reactor.run(lambda: None)
     assert 0.045 <= time.monotonic() - began < 5
-    assert time.process_time() - cpu < 0.04
+    assert time.thread_time() - cpu < 0.04
 
 
 def test_what_is_no_longer_watched_is_not_called() -> None:
