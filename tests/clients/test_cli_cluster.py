@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from confluent_kafka import Producer
@@ -41,6 +42,36 @@ def test_describe_shows_who_is_missing_and_the_exit_code_says_so(
     assert {tuple(one["missing"]) for one in missing} == {(2,)}
     assert "under-replicated" in on_cluster("cluster", "describe")
     cluster.node(2).start()
+    whole(cluster, replicated)
+
+
+def test_partitions_that_refuse_writes_are_shown_and_unclean_elections_are_counted(
+    cluster: Cluster, replicated: str, fresh: Fresh, on_cluster: Tape
+) -> None:
+    def described() -> dict[str, Any]:
+        found: dict[str, Any] = on_cluster.json("cluster", "describe")
+        return found
+
+    strict, careless = fresh(), fresh()
+    on_cluster("topic", "create", strict, "-p", "1", "-r", "3", "--set", "min.insync.replicas=3")
+    on_cluster(
+        *("topic", "create", careless, "-p", "6", "-r", "2"),
+        *("--set", "min.insync.replicas=1", "--set", "unclean.leader.election.enable=true"),
+    )
+    assert described()["unclean_elections"] == 0
+    pairs = {part["partition"]: part for part in on_cluster.json("topic", "describe", careless)["partitions"]}
+    shared = [index for index, part in pairs.items() if sorted(part["replicas"]) == [2, 3]]
+    cluster.node(2).kill()
+    until(lambda: [one["topic"] for one in described()["below_min_isr"]] == [strict], "too few in sync")
+    assert "writes with acks=all are refused" in on_cluster("cluster", "describe")
+    on_cluster("cluster", "describe", "--check", code=6)
+    on_cluster("produce", careless, stdin="\n".join(map(str, range(100))))
+    cluster.node(3).kill()
+    cluster.node(2).start()
+    until(lambda: described()["unclean_elections"] == len(shared) > 0, "node 2 leads what only node 3 had")
+    assert "acknowledged records may be gone" in on_cluster("cluster", "describe")
+    cluster.node(3).start()
+    on_cluster("topic", "delete", strict, "--yes")
     whole(cluster, replicated)
 
 

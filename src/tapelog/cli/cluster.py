@@ -21,14 +21,18 @@ app.command("add-voter")(add_voter)
 def describe(
     everything: Annotated[bool, typer.Option("--all", "-a", help="Name every partition that is not well.")] = False,
     check: Annotated[
-        bool, typer.Option("--check", help="Exit code 5: brokers, replicas or votes missing; 6: partitions offline.")
+        bool,
+        typer.Option(
+            "--check", help="Exit code 5: brokers, replicas or votes missing; 6: partitions offline or not writable."
+        ),
     ] = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
     properties: Properties = None,
     timeout: Timeout = 10.0,
     json: Json = False,
 ) -> None:
-    """Show quorum, brokers, leaders, and partitions that are under-replicated, offline or on the move.
+    """Show quorum, brokers, leaders, and partitions that are under-replicated, below min.insync.replicas, offline or on
+    the move; unclean elections are counted.
 
     Example: tape cluster describe --bootstrap 127.0.0.1:9092 --check
     """
@@ -41,4 +45,5 @@ def describe(
     emit(json, document(state), lambda: drawn(state, everything=everything))
     if check:
         lacking = state.under_replicated or state.gone or state.voiceless
-        raise typer.Exit(EXIT_ERR if state.offline else EXIT_WARN if lacking else EXIT_OK)
+        unusable = state.offline or state.below_min_isr
+        raise typer.Exit(EXIT_ERR if unusable else EXIT_WARN if lacking else EXIT_OK)

@@ -26,7 +26,9 @@ from tapelog.wire.messages.list_partition_reassignments_request import ListParti
 from tapelog.wire.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
 
 METADATA_TOPIC = "__cluster_metadata"
-BROKER = 4
+TOPIC, BROKER = 2, 4
+MIN_ISR = "min.insync.replicas"
+TOPICS_AT_A_TIME = 500
 CORDON = "cordoned.log.dirs"
 """A broker that has `*` here gets no new replicas (KIP-1066)."""
 Moving = dict[tuple[str, int], tuple[tuple[int, ...], tuple[int, ...]]]
@@ -44,7 +46,7 @@ def cluster_state(wire: Wire, *, sizes: bool = True, quorum: bool = True) -> Clu
         cluster_id,
         controller,
         tuple(with_cordons(wire, found)),
-        tuple(partitions(wire, on_the_move or {})),
+        tuple(with_min_isr(wire, partitions(wire, on_the_move or {}))),
         _unless_refused(remarks, "the quorum", lambda: describe_quorum(wire)) if quorum else None,
         log_sizes(wire, found, remarks) if sizes else {},
         tuple(remarks),
@@ -99,6 +101,26 @@ def partitions(wire: Wire, on_the_move: Moving) -> list[Partition]:
     return sorted(found, key=lambda one: (one.topic, one.index))
 
 
+def with_min_isr(wire: Wire, found: list[Partition]) -> list[Partition]:
+    """The same partitions; those that lack replicas know how many their topic needs in sync, if anybody tells."""
+    topics = list(dict.fromkeys(one.topic for one in found if one.missing))
+    least: dict[str, int] = {}
+    for first in range(0, len(topics), TOPICS_AT_A_TIME):
+        some = topics[first : first + TOPICS_AT_A_TIME]
+        try:
+            asked = [DescribeConfigsResource(TOPIC, name, [MIN_ISR]) for name in some]
+            told = wire.ask(DescribeConfigsRequest(asked), DescribeConfigsResponse)
+        except CliError:
+            break
+        least |= {
+            result.resource_name: int(config.value or 1)
+            for result in told.results
+            for config in result.configs
+            if config.name == MIN_ISR
+        }
+    return [replace(one, min_isr=least.get(one.topic, 1)) for one in found]
+
+
 def moving(wire: Wire) -> Moving:
     """Partitions under reassignment → the replicas being added and removed."""
     told = wire.ask(ListPartitionReassignmentsRequest(topics=None), ListPartitionReassignmentsResponse)
@@ -127,6 +149,7 @@ def describe_quorum(wire: Wire) -> Quorum:
         part.high_watermark,
         tuple(_voter(one, end) for one in part.current_voters),
         tuple(_voter(one, end) for one in part.observers),
+        None if told.unclean_elections < 0 else told.unclean_elections,
     )
 
 

@@ -40,6 +40,8 @@ class Partition:
     isr: tuple[int, ...]
     adding: tuple[int, ...] = ()
     removing: tuple[int, ...] = ()
+    min_isr: int = 1
+    """min.insync.replicas of its topic, where it was asked for: only where replicas are missing."""
 
     @property
     def name(self) -> str:
@@ -55,6 +57,11 @@ class Partition:
     def missing(self) -> list[int]:
         """Replicas that should be in sync and are not; those still being copied are not counted."""
         return [one for one in self.replicas if one not in self.isr and one not in self.adding]
+
+    @property
+    def below_min_isr(self) -> bool:
+        """It is led, but refuses writes with acks=all: too few replicas are in sync."""
+        return not self.offline and len(self.isr) < min(self.min_isr, len(self.replicas))
 
     @property
     def moving(self) -> bool:
@@ -83,6 +90,8 @@ class Quorum:
     high_watermark: int
     voters: tuple[Voter, ...]
     observers: tuple[Voter, ...]
+    unclean_elections: int | None = None
+    """How many the active controller knows of; None if it does not tell."""
 
     @property
     def voiceless(self) -> list[int]:
@@ -139,6 +148,11 @@ class ClusterState:
         return [one for one in self.partitions if one.missing and not one.offline]
 
     @property
+    def below_min_isr(self) -> list[Partition]:
+        """Served, but not to be written with acks=all."""
+        return [one for one in self.partitions if one.below_min_isr]
+
+    @property
     def gone(self) -> list[int]:
         """Brokers that are registered and not there."""
         return [one.id for one in self.brokers if one.fenced]
@@ -178,6 +192,7 @@ def document(state: ClusterState) -> dict[str, object]:
             "voters": [_voter(one) for one in quorum.voters],
             "observers": [_voter(one) for one in quorum.observers],
         },
+        "unclean_elections": None if quorum is None else quorum.unclean_elections,
         "brokers": [
             {
                 "id": one.id,
@@ -195,6 +210,7 @@ def document(state: ClusterState) -> dict[str, object]:
         "partitions": len(state.partitions),
         "offline": [_partition(one) for one in state.offline],
         "under_replicated": [_partition(one) for one in state.under_replicated],
+        "below_min_isr": [_partition(one) | {"min_isr": one.min_isr} for one in state.below_min_isr],
         "moving": [_partition(one) for one in state.moving],
         "not_preferred": len(state.not_preferred),
     }

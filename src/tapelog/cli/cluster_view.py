@@ -135,12 +135,23 @@ def _health(state: ClusterState, shown_max: int) -> Iterator[RenderableType]:
     if offline:
         yield Text.assemble(("✘ ", "bold red"), (f"{_count(len(offline), 'partition')} without a leader", "bold red"))
         yield _listed(offline, shown_max)
+    below = state.below_min_isr
+    if below:
+        words = f"{_count(len(below), 'partition')} below min.insync.replicas: writes with acks=all are refused"
+        yield Text.assemble(("✘ ", "bold red"), (words, "bold red"))
+        yield _listed(below, shown_max)
     if under:
         yield Text.assemble(("! ", "yellow"), (f"{_count(len(under), 'partition')} under-replicated", "yellow"))
         yield _listed(under, shown_max)
     for shown, words in ((offline, "without a leader"), (under, "under-replicated")):
         if len(shown) > shown_max:
             yield Text(f"{len(shown) - shown_max} more {words}: --all shows them", style="dim")
+    unclean = None if state.quorum is None else state.quorum.unclean_elections
+    if unclean:
+        words = f"{_count(unclean, 'unclean election')} so far: acknowledged records may be gone; "
+        yield Text.assemble(
+            ("! ", "yellow"), (words, "yellow"), "the log of the controller names partitions and brokers"
+        )
     if moving:
         yield Text.assemble(("↔ ", "cyan"), f"{_count(len(moving), 'partition')} on the move")
         rows = [[one.name, numbers(one.adding), numbers(one.removing)] for one in moving[:shown_max]]

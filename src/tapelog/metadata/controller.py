@@ -62,9 +62,8 @@ class Controller:
         self.entropy = entropy
         self.sessions = BrokerSessions(clock, settings.whole("broker.session.timeout.ms"))
         self.upkeep = Upkeep(settings, self.sessions)
-        self.unclean_elections = 0
-        """Leaders elected since the start that may have lacked committed records."""
         self.alert: Callable[[str], None] = _nobody
+        """Told of every unclean election, in a sentence."""
 
     def activate(self, image: MetadataImage, before: tuple[int, int] | None = None) -> None:
         """This node is the active controller from now on; before: which one was, and when it was last heard of."""
@@ -80,14 +79,14 @@ class Controller:
         return self._watched(image, self.upkeep.tick(image))
 
     def _watched(self, image: MetadataImage, outcome: Outcome[R]) -> Outcome[R]:
-        """Unclean elections are counted and cried out: each may have cost acknowledged records."""
+        """Unclean elections are cried out: each may have cost acknowledged records. Replay counts them."""
         for record in outcome.records:
             if isinstance(record, PartitionChangeRecord) and election.is_unclean(record):
-                self.unclean_elections += 1
                 topic = image.topics_by_id[record.topic_id]
                 self.alert(
                     f"unclean election: broker {record.leader} leads {topic.name}-{record.partition_id} though it may "
-                    f"lack acknowledged records"
+                    f"lack acknowledged records. What only {_brokers(image, record)} had is given up: compare with "
+                    f"what was sent. Topics wait for their replicas instead with unclean.leader.election.enable=false"
                 )
         return outcome
 
@@ -220,3 +219,11 @@ class Controller:
 
 def _nobody(_: str) -> None:
     pass
+
+
+def _brokers(image: MetadataImage, record: PartitionChangeRecord) -> str:
+    """The replicas that did not get to lead, in words."""
+    others = [
+        id for id in image.topics_by_id[record.topic_id].partitions[record.partition_id].replicas if id != record.leader
+    ]
+    return f"broker{'' if len(others) == 1 else 's'} {', '.join(map(str, others))}" if others else "it"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from tapelog.base.ids import DIR_UNASSIGNED
+from tapelog.metadata.election import is_unclean
 from tapelog.metadata.image import (
     RESOURCE_TOPIC,
     BrokerImage,
@@ -60,6 +61,8 @@ class ImageDelta:
         self.changed_configs: dict[ConfigKey, None] = {}
         self.changed_brokers: dict[int, None] = {}
         self.features_changed = False
+        self.unclean_elections = 0
+        """Records among these that let somebody lead who may lack committed records."""
         self._cluster_id = base.cluster_id
         self._controller_id = base.controller_id
         self._next_producer_id = base.next_producer_id
@@ -200,6 +203,8 @@ class ImageDelta:
         if old is None:
             raise MetadataReplayError(f"no partition {record.partition_id} in topic {record.topic_id.hex()}")
         partitions[record.partition_id] = changed_partition(old, record)
+        if is_unclean(record):
+            self.unclean_elections += 1
 
     def _remove_topic(self, record: RemoveTopicRecord) -> None:
         id = record.topic_id

@@ -298,6 +298,10 @@ class NodeCore(NodeApi):
     def setting_bool(self, name: str) -> bool:
         return self.metadata.flag(name)
 
+    @property
+    def unclean_elections(self) -> int:
+        return self.metadata.unclean_elections
+
     def metadata_offsets(self) -> tuple[int, int]:
         return self.metadata.offsets
 

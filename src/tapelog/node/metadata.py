@@ -49,6 +49,8 @@ class NodeMetadata:
         self.image = MetadataImage(cluster_id=node.config.cluster_id)
         self.layers = Layers(self.image, self.settings, node.node_id)
         self.broker_epoch = -1
+        self.unclean_elections = 0
+        """Committed, as far as this node has replayed the log (not what lies before its snapshot)."""
         self.ready = False
         """The image has caught up with the quorum, at least once since the start."""
         self.active_changed: list[Callable[[bool], None]] = []
@@ -202,6 +204,7 @@ class NodeMetadata:
 
     def _publish(self, image: MetadataImage, delta: ImageDelta) -> None:
         self._take(image)
+        self.unclean_elections += delta.unclean_elections
         if self.ready:
             self.node.follow(delta)
 

@@ -143,6 +143,11 @@ class NodeApi:
         raise NotImplementedError
 
     @property
+    def unclean_elections(self) -> int:
+        """How many elections this node has heard of whose winner may have lacked acknowledged records."""
+        raise NotImplementedError
+
+    @property
     def controller(self) -> Controller:
         """Proposes metadata changes, for `change_metadata`."""
         raise NotImplementedError

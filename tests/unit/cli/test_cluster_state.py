@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 
 from rich.console import Console
 
@@ -45,6 +46,30 @@ def test_partitions_are_sorted_out_by_what_is_wrong_with_them() -> None:
     assert found.under_replicated == [UNDER]
     assert found.moving == [MOVING], "a replica that is still being copied is not missing"
     assert found.not_preferred == [ELSEWHERE]
+
+
+def test_partitions_that_refuse_writes_are_told_apart() -> None:
+    refuses = replace(UNDER, isr=(2,), min_isr=2)
+    writable, offline = replace(UNDER, min_isr=2), replace(OFFLINE, isr=(), min_isr=2)
+    small = Partition("d", 0, 1, (1,), (1,), min_isr=2)
+    found = state(refuses, writable, offline, small)
+    assert found.below_min_isr == [refuses], "as many as there are replicas are enough"
+    told = document(found)["below_min_isr"]
+    assert told == [
+        {"topic": "a", "partition": 1, "leader": 2, "replicas": [2, 3, 1], "isr": [2], "missing": [3, 1], "min_isr": 2}
+    ]
+    assert "1 partition below min.insync.replicas: writes with acks=all are refused" in text_of(found)
+    assert "min.insync" not in text_of(state(writable))
+
+
+def test_unclean_elections_are_counted_if_there_were_any() -> None:
+    def quorum(count: int | None) -> ClusterState:
+        return replace(state(WELL), quorum=replace(QUORUM, unclean_elections=count))
+
+    assert "2 unclean elections so far: acknowledged records may be gone" in text_of(quorum(2))
+    assert document(quorum(2))["unclean_elections"] == 2
+    for none in (0, None):
+        assert "unclean" not in text_of(quorum(none)) and document(quorum(none))["unclean_elections"] == none
 
 
 def test_brokers_lead_hold_and_fill_disks() -> None:

@@ -186,3 +186,13 @@ def test_records_that_contradict_the_image_are_refused(record: StateRecord) -> N
 def test_a_topic_removed_twice_is_refused() -> None:
     with pytest.raises(MetadataReplayError):
         after(RemoveTopicRecord(topic_id=A), RemoveTopicRecord(topic_id=A), base=with_topic())
+
+
+def test_unclean_elections_are_counted() -> None:
+    delta = ImageDelta(after(TopicRecord(name="a", topic_id=A), partition()))
+    clean = PartitionChangeRecord(partition_id=0, topic_id=A, leader=2)
+    unclean = PartitionChangeRecord(partition_id=0, topic_id=A, leader=3, isr=[3], leader_recovery_state=1)
+    recovered = PartitionChangeRecord(partition_id=0, topic_id=A, leader_recovery_state=0)
+    for record, count in ((clean, 0), (unclean, 1), (recovered, 1), (unclean, 2)):
+        delta.replay(record)
+        assert delta.unclean_elections == count

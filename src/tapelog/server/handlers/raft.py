@@ -56,8 +56,10 @@ def _reply(
 
 
 def describe_quorum(node: NodeApi, call: Call, request: DescribeQuorumRequest) -> None:
-    """Versions 0 to 2; the voters' directories, addresses and messages since 2, times of fetches since 1."""
+    """Versions 0 to 2; the voters' directories, addresses and messages since 2, times of fetches since 1. A tagged
+    field of our own counts unclean elections."""
     response = node.raft.describe_quorum(request)
+    response.unclean_elections = node.unclean_elections
     if call.version < 2:
         response.nodes = []
         for topic in response.topics:
