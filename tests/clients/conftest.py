@@ -18,6 +18,7 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tapelog.cli.output import reset_consoles
+from tests.clients.programs import KafkaTools
 from tests.support.names import Fresh, MakeTopic
 from tests.support.tape import Tape
 from tests.support.waiting import until
@@ -86,6 +87,14 @@ def replicated(cluster: Cluster, fresh: Fresh) -> str:
 def admin(bootstrap: str) -> AdminClient:
     """An admin client for setting the stage."""
     return AdminClient({"bootstrap.servers": bootstrap})
+
+
+@pytest.fixture(scope="session")
+def kafka_tools() -> Iterator[KafkaTools]:
+    """kafka_tools(CLASS, BOOTSTRAP, ARGUMENT…) runs a tool of Kafka's."""
+    tools = KafkaTools()
+    yield tools
+    tools.close()
 
 
 @pytest.fixture

@@ -41,3 +41,34 @@ def java(*arguments: str) -> list[str]:
     level = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
     speed = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m", "-Xshare:auto"]
     return ["java", *speed, level, "-cp", f"{BUILT / 'java'}{os.pathsep}{jars()}/*", *arguments]
+
+
+class KafkaTools:
+    """Kafka's administrative tools, one after the other in one JVM (java/Tools.java), started when first needed."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __call__(self, name: str, bootstrap: str, *arguments: str, address_at: int = 0) -> str:
+        """Run one, with the broker's address before its arguments or at that place among them; what it printed."""
+        if self._process is None:
+            prepare("java")
+            self._process = subprocess.Popen(java("Tools"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT)
+        words = [name, *arguments]
+        words[address_at + 1 : address_at + 1] = ["--bootstrap-server", bootstrap]
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write("\t".join(words).encode() + b"\n")
+        self._process.stdin.flush()
+        code, size = map(int, self._process.stdout.readline().split())
+        printed = self._process.stdout.read(size).decode()
+        assert code == 0, f"{name} ended with {code}: {printed}"
+        return printed
+
+    def close(self) -> None:
+        """End the JVM."""
+        if self._process is not None:
+            assert self._process.stdin is not None and self._process.stdout is not None
+            self._process.stdin.close()
+            self._process.wait(20)
+            self._process.stdout.close()
+            self._process = None

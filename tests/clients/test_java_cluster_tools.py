@@ -10,7 +10,7 @@ from confluent_kafka.admin import AdminClient
 
 from tapelog.testing import Cluster
 from tests.clients.cluster_clients import QUIET, leader
-from tests.clients.programs import java, prepare, run
+from tests.clients.programs import KafkaTools
 from tests.support.waiting import until
 
 pytestmark = [pytest.mark.needs("java"), pytest.mark.slow]
@@ -19,8 +19,9 @@ REASSIGN = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
 ELECT = "org.apache.kafka.tools.LeaderElectionCommand"
 
 
-def test_kafkas_tools_reassign_partitions_and_elect_leaders(cluster: Cluster, replicated: str, tmp_path: Path) -> None:
-    prepare("java")
+def test_kafkas_tools_reassign_partitions_and_elect_leaders(
+    cluster: Cluster, kafka_tools: KafkaTools, replicated: str, tmp_path: Path
+) -> None:
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap, **QUIET})
 
     def replicas() -> list[int]:
@@ -30,10 +31,12 @@ def test_kafkas_tools_reassign_partitions_and_elect_leaders(cluster: Cluster, re
     plan = tmp_path / "plan.json"
     partitions = [{"topic": replicated, "partition": 0, "replicas": wanted}]
     plan.write_text(json.dumps({"version": 1, "partitions": partitions}))
-    told = ["--bootstrap-server", cluster.bootstrap, "--reassignment-json-file", str(plan)]
-    assert "Successfully started" in run(java(REASSIGN, *told, "--execute", "--throttle", "100000000"))
+    asked = ["--reassignment-json-file", str(plan)]
+    assert "Successfully started" in kafka_tools(
+        REASSIGN, cluster.bootstrap, *asked, "--execute", "--throttle", "100000000"
+    )
     until(lambda: replicas() == wanted, "the partition moved")
-    assert "is completed" in run(java(REASSIGN, *told, "--verify"))
-    where = ["--bootstrap-server", cluster.bootstrap, "--topic", replicated, "--partition", "0"]
-    run(java(ELECT, *where, "--election-type", "preferred"))
+    assert "is completed" in kafka_tools(REASSIGN, cluster.bootstrap, *asked, "--verify")
+    where = ["--topic", replicated, "--partition", "0", "--election-type", "preferred"]
+    kafka_tools(ELECT, cluster.bootstrap, *where)
     until(lambda: leader(cluster, replicated) == wanted[0], "the first replica leads")

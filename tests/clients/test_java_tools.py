@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.clients.programs import java, prepare, run
+from tests.clients.programs import KafkaTools, java, prepare, run
 from tests.support.names import Fresh, MakeTopic
 from tests.support.waiting import until
 
@@ -21,25 +21,7 @@ TOOLS = "org.apache.kafka.tools."
 CONSOLE_CONSUMER = TOOLS + "consumer.ConsoleConsumer"
 GROUPS = TOOLS + "consumer.group.ConsumerGroupCommand"
 
-
-class AdminTools:
-    """Kafka's administrative tools, one after the other in one JVM (java/Tools.java)."""
-
-    def __init__(self, bootstrap: str) -> None:
-        self.bootstrap = bootstrap
-        self.process = subprocess.Popen(java("Tools"), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-
-    def __call__(self, name: str, *arguments: str, address_at: int = 0) -> str:
-        """Run one, with the broker's address before its arguments or at that place among them; what it printed."""
-        words = [name, *arguments]
-        words[address_at + 1 : address_at + 1] = ["--bootstrap-server", self.bootstrap]
-        assert self.process.stdin is not None and self.process.stdout is not None
-        self.process.stdin.write("\t".join(words).encode() + b"\n")
-        self.process.stdin.flush()
-        code, size = map(int, self.process.stdout.readline().split())
-        printed = self.process.stdout.read(size).decode()
-        assert code == 0, f"{name} ended with {code}: {printed}"
-        return printed
+AdminTool = Callable[..., str]
 
 
 @pytest.fixture(autouse=True)
@@ -48,16 +30,10 @@ def jars() -> None:
     prepare("java")
 
 
-@pytest.fixture(scope="module")
-def admin_tool(bootstrap: str) -> Iterator[AdminTools]:
-    """admin_tool(CLASS, ARGUMENT…) runs a tool of Kafka's."""
-    prepare("java")
-    tools = AdminTools(bootstrap)
-    yield tools
-    assert tools.process.stdin is not None and tools.process.stdout is not None
-    tools.process.stdin.close()
-    tools.process.wait(20)
-    tools.process.stdout.close()
+@pytest.fixture
+def admin_tool(bootstrap: str, kafka_tools: KafkaTools) -> AdminTool:
+    """admin_tool(CLASS, ARGUMENT…) runs a tool of Kafka's on the broker."""
+    return lambda name, *arguments, **more: kafka_tools(name, bootstrap, *arguments, **more)
 
 
 def tool(bootstrap: str, name: str, *arguments: str, stdin: str = "") -> str:
@@ -83,7 +59,7 @@ def test_console_producer_and_consumer(bootstrap: str, make_topic: MakeTopic, fr
         )
 
 
-def test_performance_tools(bootstrap: str, admin_tool: AdminTools, make_topic: MakeTopic) -> None:
+def test_performance_tools(bootstrap: str, admin_tool: AdminTool, make_topic: MakeTopic) -> None:
     topic = make_topic(3)
     sizes = ["--topic", topic, "--num-records", "50000"]
     out = tool(bootstrap, TOOLS + "ProducerPerformance", *sizes, "--record-size", "100", "--throughput", "-1")
@@ -145,7 +121,7 @@ def test_verifiable_producer_and_consumers(bootstrap: str, make_topic: MakeTopic
     assert events(outputs[0])[-1]["name"] == "shutdown_complete"
 
 
-def test_topics_and_configs_tools(admin_tool: AdminTools, fresh: Fresh) -> None:
+def test_topics_and_configs_tools(admin_tool: AdminTool, fresh: Fresh) -> None:
     topic = fresh()
     topics = TOOLS + "TopicCommand"
     create = ["--create", "--topic", topic, "--partitions", "3", "--config", "retention.ms=1000000"]
@@ -173,7 +149,7 @@ def test_topics_and_configs_tools(admin_tool: AdminTools, fresh: Fresh) -> None:
 
 
 def test_groups_and_offsets_tools(
-    bootstrap: str, admin_tool: AdminTools, make_topic: MakeTopic, fresh: Fresh, tmp_path: Path
+    bootstrap: str, admin_tool: AdminTool, make_topic: MakeTopic, fresh: Fresh, tmp_path: Path
 ) -> None:
     topic, group = make_topic(), fresh()
     tool(bootstrap, TOOLS + "ConsoleProducer", "--topic", topic, stdin="".join(f"{n}\n" for n in range(30)))
@@ -199,7 +175,7 @@ def test_groups_and_offsets_tools(
     assert earliest.strip() == f"{topic}:0:10"
 
 
-def test_cluster_tools(admin_tool: AdminTools, make_topic: MakeTopic) -> None:
+def test_cluster_tools(admin_tool: AdminTool, make_topic: MakeTopic) -> None:
     topic = make_topic()
     out = admin_tool(TOOLS + "LogDirsCommand", "--describe", "--topic-list", topic)
     (broker,) = json.loads(out.splitlines()[-1])["brokers"]

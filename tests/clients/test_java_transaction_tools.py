@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka import Consumer, Producer
 
 from tests.clients.programs import prepare
-from tests.clients.test_java_tools import GROUPS, TOOLS, AdminTools
+from tests.clients.test_java_tools import GROUPS, TOOLS, AdminTool
 from tests.clients.test_java_tools import admin_tool as admin_tool
 from tests.support.names import Fresh, MakeTopic
 from tests.support.waiting import until
@@ -40,7 +40,7 @@ def rows(table: str) -> list[dict[str, str]]:
 
 
 def test_transactions_are_listed_described_and_aborted(
-    admin_tool: AdminTools, open_transaction: tuple[str, str]
+    admin_tool: AdminTool, open_transaction: tuple[str, str]
 ) -> None:
     topic, id = open_transaction
     (listed,) = [row for row in rows(admin_tool(TRANSACTIONS, "list")) if row["TransactionalId"] == id]
@@ -60,7 +60,7 @@ def test_transactions_are_listed_described_and_aborted(
     assert state["CurrentTransactionStartOffset"] == "None"
 
 
-def test_an_open_transaction_is_terminated_by_force(admin_tool: AdminTools, open_transaction: tuple[str, str]) -> None:
+def test_an_open_transaction_is_terminated_by_force(admin_tool: AdminTool, open_transaction: tuple[str, str]) -> None:
     _, id = open_transaction
     admin_tool(TRANSACTIONS, "forceTerminateTransaction", "--transactionalId", id)
 
@@ -72,7 +72,7 @@ def test_an_open_transaction_is_terminated_by_force(admin_tool: AdminTools, open
 
 
 def test_a_group_of_the_newer_protocol_is_described(
-    bootstrap: str, admin_tool: AdminTools, make_topic: MakeTopic, fresh: Fresh
+    bootstrap: str, admin_tool: AdminTool, make_topic: MakeTopic, fresh: Fresh
 ) -> None:
     topic, group = make_topic(2), fresh()
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group, "group.protocol": "consumer"})

@@ -10,7 +10,7 @@ from confluent_kafka.admin import AdminClient
 
 from tapelog.testing import Cluster
 from tests.clients.cluster_clients import QUIET, leader
-from tests.clients.programs import java, prepare, run
+from tests.clients.programs import KafkaTools
 from tests.support.waiting import until
 
 pytestmark = [pytest.mark.needs("java"), pytest.mark.slow, pytest.mark.timeout(180)]
@@ -21,25 +21,23 @@ FEATURES = "org.apache.kafka.tools.FeatureCommand"
 
 
 def test_replicas_move_throttled_and_preferred_leaders_are_elected(
-    cluster: Cluster, replicated: str, tmp_path: Path
+    cluster: Cluster, kafka_tools: KafkaTools, replicated: str, tmp_path: Path
 ) -> None:
-    prepare("java")
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap, **QUIET})
 
     def replicas() -> list[int]:
         return list(admin.list_topics(replicated, timeout=10).topics[replicated].partitions[0].replicas)
 
     wanted = tmp_path / "moves.json"
-    bootstrap = ("--bootstrap-server", cluster.bootstrap)
 
     def move(target: list[int]) -> None:
         part = {"topic": replicated, "partition": 0, "replicas": target}
         wanted.write_text(json.dumps({"version": 1, "partitions": [part]}))
         asked = ("--reassignment-json-file", str(wanted))
-        out = run(java(REASSIGN, *bootstrap, *asked, "--execute", "--throttle", "50000000"))
+        out = kafka_tools(REASSIGN, cluster.bootstrap, *asked, "--execute", "--throttle", "50000000")
         assert "Successfully started" in out
         until(lambda: replicas() == target, f"moved to {target}", seconds=60)
-        assert "is completed" in run(java(REASSIGN, *bootstrap, *asked, "--verify"))
+        assert "is completed" in kafka_tools(REASSIGN, cluster.bootstrap, *asked, "--verify")
 
     first, second, third = replicas()
     move([first, second])
@@ -51,13 +49,12 @@ def test_replicas_move_throttled_and_preferred_leaders_are_elected(
     )
     if leader(cluster, replicated) != third:
         asked = ("--election-type", "preferred", "--topic", replicated, "--partition", "0")
-        assert "Successfully completed" in run(java(ELECT, *bootstrap, *asked))
+        assert "Successfully completed" in kafka_tools(ELECT, cluster.bootstrap, *asked)
     assert leader(cluster, replicated) == third
 
 
-def test_features_of_the_cluster_are_told(cluster: Cluster) -> None:
-    prepare("java")
-    told = run(java(FEATURES, "--bootstrap-server", cluster.bootstrap, "describe"))
+def test_features_of_the_cluster_are_told(cluster: Cluster, kafka_tools: KafkaTools) -> None:
+    told = kafka_tools(FEATURES, cluster.bootstrap, "describe")
     lines = {line.split()[1]: line for line in told.splitlines() if line.startswith("Feature:")}
     assert "FinalizedVersionLevel: 1" in lines["eligible.leader.replicas.version"]
     assert "FinalizedVersionLevel: 2" in lines["transaction.version"]

@@ -8,18 +8,18 @@ import pytest
 
 from tapelog.base.node_config import NodeConfig
 from tapelog.testing import Cluster
-from tests.clients.programs import java, prepare, run
+from tests.clients.programs import KafkaTools
 
 pytestmark = [pytest.mark.needs("java"), pytest.mark.slow]
 
 TOOL = "org.apache.kafka.tools.MetadataQuorumCommand"
 
 
-def test_kafkas_tool_describes_removes_and_adds_controllers(cluster: Cluster, tmp_path: Path) -> None:
-    prepare("java")
-
+def test_kafkas_tool_describes_removes_and_adds_controllers(
+    cluster: Cluster, kafka_tools: KafkaTools, tmp_path: Path
+) -> None:
     def tool(*arguments: str) -> str:
-        return run(java(TOOL, "--bootstrap-server", cluster.node(1).bootstrap, *arguments))
+        return kafka_tools(TOOL, cluster.node(1).bootstrap, *arguments)
 
     def replicas() -> list[list[str]]:
         lines = [line.split() for line in tool("describe", "--replication").splitlines()[1:]]
