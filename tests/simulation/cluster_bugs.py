@@ -14,6 +14,7 @@ from tapelog.replication.followed import NO_EPOCH, Followed
 from tapelog.replication.isr import InSync
 from tapelog.replication.leadership import Leadership
 from tapelog.replication.partition import Partition
+from tapelog.replication.progress import Replica
 from tapelog.sim.disk import SimDisk
 
 Plant = Callable[[pytest.MonkeyPatch], None]
@@ -123,6 +124,35 @@ def disk_that_does_not_sync(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(SimDisk, "__init__", lying)
 
 
+def below_min_isr_commits(patch: pytest.MonkeyPatch) -> None:
+    """The high watermark rises although too few are in sync."""
+    ceiling = Leadership.ceiling
+
+    def careless(self: Leadership, *args: int) -> int:
+        self.min_isr, kept = 1, self.min_isr
+        try:
+            return ceiling(self, *args)
+        finally:
+            self.min_isr = kept
+
+    patch.setattr(Leadership, "ceiling", careless)
+
+
+def anybody_enters_the_isr(patch: pytest.MonkeyPatch) -> None:
+    """Whoever fetches is in sync."""
+
+    def may_enter(self: Leadership, follower: Replica, *_: int) -> bool:
+        in_sync = self.in_sync
+        return in_sync.asked is None and follower.id not in in_sync.isr and follower.eligible(self.hub.alive)
+
+    patch.setattr(Leadership, "may_enter", may_enter)
+
+
+def end_told_too_early(patch: pytest.MonkeyPatch) -> None:
+    """A new leader says where the log ends before it knows: never OFFSET_NOT_AVAILABLE."""
+    patch.setattr(Partition, "high_watermark_is_known", property(lambda self: True))
+
+
 PLANTS: Final[dict[str, Plant]] = {
     plant.__name__: plant
     for plant in (
@@ -137,5 +167,8 @@ PLANTS: Final[dict[str, Plant]] = {
         shrink_counts_at_once,
         followers_forget_producers,
         disk_that_does_not_sync,
+        below_min_isr_commits,
+        anybody_enters_the_isr,
+        end_told_too_early,
     )
 }

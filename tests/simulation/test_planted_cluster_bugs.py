@@ -14,7 +14,10 @@ from tests.simulation.cluster_bugs import PLANTS
 SEEDS_MAX = 500
 KNOWN: dict[str, tuple[int, ...]] = {
     "ack_before_replication": (1, 2, 3),
+    "anybody_enters_the_isr": (2,),
+    "below_min_isr_commits": (2,),
     "disk_that_does_not_sync": (0, 1),
+    "end_told_too_early": (0,),
     "follower_before_fsync": (5, 9, 33),
     "followers_forget_producers": (0, 1),
     "forgotten_truncation": (3, 10, 12),

@@ -12,12 +12,14 @@ from typing import Any, Final
 from tapelog.sim.administrator import Administrator
 from tapelog.sim.cluster import Cluster
 from tapelog.sim.following import Follower
+from tapelog.sim.machine import PORT, Machine
 from tapelog.sim.payments import PARTITIONS as PAYMENT_PARTITIONS
 from tapelog.sim.payments import TOPIC as PAYMENTS
 from tapelog.sim.payments import Payments
 from tapelog.sim.producer import Ledger, SimProducer
 from tapelog.sim.reading import ask_end, read
 from tapelog.sim.routing import Session
+from tapelog.wire.messages.list_offsets_request import ListOffsetsRequest
 from tapelog.wire.messages.offset_commit_request import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -37,7 +39,8 @@ DECIDED_MS_MAX: Final = 5000
 class Applications:
     """All of them, on a Cluster."""
 
-    def __init__(self, cluster: Cluster, note: Callable[[str], None]) -> None:
+    def __init__(self, cluster: Cluster, note: Callable[[str], None], rack: str = "") -> None:
+        """Consumers of orders, and one of payments, are in that rack, if one is given."""
         self.cluster = cluster
         self.entropy = cluster.entropy.fork()
         self.note = note
@@ -47,10 +50,12 @@ class Applications:
             SimProducer(n, TOPIC, n % PARTITIONS, self.ledgers[n % PARTITIONS], acks, weak=weak and acks == 1)
             for n, acks in enumerate(ACKS)
         ]
-        self.orders = Follower(TOPIC, PARTITIONS, cluster.router("reader"), committed=False)
-        watcher = Follower(PAYMENTS, PAYMENT_PARTITIONS, cluster.router("watcher"), committed=True)
+        self.orders = Follower(TOPIC, PARTITIONS, cluster.router("reader"), committed=False, rack=rack)
+        watcher = Follower(PAYMENTS, PAYMENT_PARTITIONS, cluster.router("watcher"), committed=True, rack=rack)
         self.payments = Payments(self.entropy, cluster.session, watcher)
         self.everything = Follower(PAYMENTS, PAYMENT_PARTITIONS, cluster.router("watcher"), committed=False)
+        for follower in (self.orders, watcher, self.everything):
+            follower.end_of = cluster.promises.committed_end
         self.administrator = Administrator(cluster, self.entropy, note)
         self.ends = [0] * PARTITIONS
         self.committed = 0
@@ -117,7 +122,16 @@ class Applications:
 
     def look_at_end(self) -> None:
         """Somebody asks where a partition ends: never below what was answered before."""
-        index = self.entropy.below(PARTITIONS)
+        self.cluster.router("group").send(*self._question(self.entropy.below(PARTITIONS)))
+
+    def led(self, machine: Machine, topic: str, index: int) -> None:
+        """Somebody begins to lead a partition: it is asked for the end at once."""
+        if topic == TOPIC:
+            router = self.cluster.router("curious")
+            router.addresses[machine.node_id] = machine.name, PORT
+            router.send_to(machine.node_id, *self._question(index))
+
+    def _question(self, index: int) -> tuple[ListOffsetsRequest, int, Callable[[Any], None]]:
         asked = self.ends[index]
 
         def done(response: Any) -> None:
@@ -127,7 +141,7 @@ class Applications:
             assert found >= asked, f"{TOPIC}-{index} ended at {asked}, and now at {found}"
             self.ends[index] = max(self.ends[index], found)
 
-        self.cluster.router("group").send(ask_end(TOPIC, index), 5, done)
+        return ask_end(TOPIC, index), 5, done
 
     def administer(self) -> None:
         """The administrator changes something."""
@@ -159,6 +173,11 @@ class Applications:
         waiting += [one.waits_for for one in self.payments.instances if not one.idle]
         waiting += ["the administrator"] if self.administrator.busy else []
         return waiting
+
+    @property
+    def read_elsewhere(self) -> int:
+        """How many records consumers got from followers."""
+        return self.orders.elsewhere
 
     @property
     def acknowledged(self) -> int:

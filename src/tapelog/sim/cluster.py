@@ -58,9 +58,12 @@ class Cluster:
         }
         self.replicas = replicas
         self.machines = [
-            Machine(self.world, self.net, self.entropy.fork(), number + 1, given) for number in range(nodes)
+            Machine(
+                self.world, self.net, self.entropy.fork(), number + 1, {**given, "broker.rack": f"rack-{number + 1}"}
+            )
+            for number in range(nodes)
         ]
-        self.promises = Promises(self.machines, self.rare)
+        self.promises = Promises(self.machines, self.rare, min(2, replicas))
         self.world.after_event = self.promises.after_event
         self.net.listen_in = Listening(self.rare)
         self._routers: dict[str, Router] = {}

@@ -7,17 +7,17 @@ bounded time, and everything they were promised must be there: see `sim.applicat
 
 from __future__ import annotations
 
-import contextlib
 import logging
-from collections.abc import Callable, Iterator
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Final
 
-from tapelog.coordinators.transactions import ending, initialise, states
 from tapelog.sim.applications import Applications
 from tapelog.sim.cluster import Cluster
 from tapelog.sim.entropy import SimEntropy
 from tapelog.sim.faults import Faults
+from tapelog.sim.machine import Machine
 from tapelog.sim.trials import Trials
+from tapelog.sim.ways import Way
 
 STEPS: Final = 90
 THINK_MS_MAX: Final = 80
@@ -27,9 +27,6 @@ RECOVERY_MS: Final = 60_000
 TRIAL_EVERY: Final = 5
 SIZES: Final = (3, 3, 3, 3, 3, 3, 1, 2, 5, 3)
 """How many nodes a life has, by its seed."""
-
-FEW_EPOCHS: Final = 4
-ALL_EPOCHS: Final = states.EPOCH_MAX
 
 
 class Alarm(logging.Handler):
@@ -45,34 +42,23 @@ class Alarm(logging.Handler):
             self.unexpected.append(record)
 
 
-@contextlib.contextmanager
-def few_epochs(few: bool) -> Iterator[None]:
-    """Producers use up their epochs after a few transactions, not after 32,767."""
-    modules: tuple[Any, ...] = (states, ending, initialise)
-    try:
-        for module in modules:
-            module.EPOCH_MAX = FEW_EPOCHS if few else ALL_EPOCHS
-        yield
-    finally:
-        for module in modules:
-            module.EPOCH_MAX = ALL_EPOCHS
-
-
 class ClusterLife:
     """A run from one seed."""
 
     def __init__(self, seed: int, *, steps: int = STEPS, nodes: int | None = None) -> None:
         self.seed = seed
         self.steps = steps
-        self.cluster = Cluster(seed, nodes or SIZES[seed % len(SIZES)])
+        self.way = Way(seed)
+        self.cluster = Cluster(seed, nodes or SIZES[seed % len(SIZES)], self.way.settings)
         self.world = self.cluster.world
         self.entropy: SimEntropy = self.cluster.entropy.fork()
         self.trace: list[str] = []
         self.events: dict[str, int] = {}
         self.faults = Faults(self.cluster, self.note)
-        self.applications = Applications(self.cluster, self.note)
+        self.applications = Applications(self.cluster, self.note, "rack-2" if self.way.nearest else "")
         self.alarm = Alarm()
         self.cluster.promises.on_led = self._led
+        self.cluster.promises.fragile = lambda: self.faults.fragile
 
     def run(self) -> list[str]:
         """Live; returns the trace."""
@@ -82,7 +68,7 @@ class ClusterLife:
         logger.setLevel(logging.ERROR)
         logger.propagate = False
         try:
-            with few_epochs(self.seed % 4 == 1):
+            with self.way.lived():
                 self._live()
         finally:
             logger.removeHandler(self.alarm)
@@ -181,13 +167,15 @@ class ClusterLife:
         self.applications.check(final=True)
         self.note(f"acknowledged {self.applications.acknowledged}")
         self.cluster.rare.count("producer-epoch overflow", self.applications.payments.overflows)
+        self.cluster.rare.count("record read from a follower", self.applications.read_elsewhere)
 
     def _why(self) -> str:
         machines = "; ".join(self.cluster.state(machine) for machine in self.cluster.machines)
         fragile = "; what was lost is not back" if self.faults.fragile else ""
         return f"{machines}; waiting: {self.applications.waiting()}{fragile}"
 
-    def _led(self, topic: str, epoch: int) -> None:
+    def _led(self, machine: Machine, topic: str, index: int, epoch: int) -> None:
+        self.applications.led(machine, topic, index)
         if topic == "__transaction_state" and epoch > 0 and self.applications.payments.under_way:
             self.cluster.rare.count("coordinator failover mid-transaction")
 

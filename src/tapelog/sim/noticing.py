@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tapelog.metadata.image import NO_LEADER, MetadataImage, PartitionImage, invariants
 from tapelog.sim.rare import Rare
 
@@ -12,6 +14,8 @@ class Noticing:
     def __init__(self, rare: Rare) -> None:
         self.rare = rare
         self.newest = MetadataImage()
+        self.on_entered: Callable[[bytes, int, int], None] | None = None
+        """Told of topic id, partition and node when a replica enters an ISR."""
 
     def published(self, image: MetadataImage) -> None:
         """A node has this image now."""
@@ -26,9 +30,10 @@ class Noticing:
             for id, topic in image.topics_by_id.items():
                 old = before.topics_by_id.get(id)
                 if old is not None and old is not topic:
-                    for was, now in zip(old.partitions, topic.partitions, strict=False):
+                    for index, (was, now) in enumerate(zip(old.partitions, topic.partitions, strict=False)):
                         if was is not now:
                             self._changed(was, now)
+                            self._entered(id, index, was, now)
         if image.brokers is not before.brokers:
             self._brokers(before, image)
 
@@ -55,6 +60,12 @@ class Noticing:
             count("eligible leader replicas")
         if was.adding_replicas and not now.adding_replicas:
             count("reassignment ends")
+
+    def _entered(self, id: bytes, index: int, was: PartitionImage, now: PartitionImage) -> None:
+        if self.on_entered is not None and now.isr != was.isr:
+            for node_id in now.isr:
+                if node_id not in was.isr:
+                    self.on_entered(id, index, node_id)
 
     def _brokers(self, before: MetadataImage, image: MetadataImage) -> None:
         for id, broker in image.brokers.items():

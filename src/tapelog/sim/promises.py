@@ -1,7 +1,8 @@
 """What must be true of all nodes together after every event, looked at from outside.
 
 One leader per epoch, of the quorum and of each partition; high watermarks that do not go back while a process lives;
-the same batches below them on every node; nobody leads without what was committed.
+the same batches below them on every node, and on as many disks as min.insync.replicas says when a leader calls them
+committed; nobody leads, and nobody enters an ISR, without what was committed.
 """
 
 from __future__ import annotations
@@ -20,13 +21,14 @@ METADATA_KEY: Key = (b"", 0)
 class Seen:
     """What was last seen of a partition on a node."""
 
-    __slots__ = ("boot", "end", "epoch", "high_watermark", "leading", "partition")
+    __slots__ = ("boot", "durable", "end", "epoch", "high_watermark", "leading", "partition")
 
     def __init__(self, boot: int, partition: Partition) -> None:
         self.boot = boot
         self.partition = partition
         self.high_watermark = 0
         self.end = 0
+        self.durable = 0
         self.epoch = -1
         self.leading = False
 
@@ -34,17 +36,27 @@ class Seen:
 class Promises:
     """Checks machines after they did something."""
 
-    def __init__(self, machines: list[Machine], rare: Rare) -> None:
+    def __init__(self, machines: list[Machine], rare: Rare, copies_min: int) -> None:
         self.machines = machines
         self.rare = rare
+        self.copies_min = copies_min
         self.histories: dict[Key, History] = {}
         self.quorum: dict[int, int] = {}
         self.noticing = Noticing(rare)
-        self.on_led: Callable[[str, int], None] | None = None
-        """Told of topic and epoch when somebody begins to lead a partition."""
+        self.noticing.on_entered = self._entered
+        self.fragile: Callable[[], bool] | None = None
+        """Whether somebody has lost data and may not have it back yet."""
+        self.on_led: Callable[[Machine, str, int, int], None] | None = None
+        """Told who begins to lead which partition, and in which epoch."""
         self._seen: dict[tuple[int, Key], Seen] = {}
         self._known: list[dict[Partition, Seen]] = [{} for _ in machines]
         """The same by machine and partition, for a quick look."""
+
+    def committed_end(self, topic: str, index: int) -> int:
+        """How far anybody has ever called a partition committed."""
+        known = self.noticing.newest.topics.get(topic)
+        history = self.histories.get((known.id, index)) if known is not None else None
+        return 0 if history is None else history.end
 
     def after_event(self) -> None:
         """Look at whoever did something."""
@@ -69,6 +81,7 @@ class Promises:
                     seen is None
                     or partition.high_watermark != seen.high_watermark
                     or partition.log.end_offset != seen.end
+                    or partition.log.durable_end != seen.durable
                     or partition.leader_epoch != seen.epoch
                     or partition.leading is not seen.leading
                 ):
@@ -93,6 +106,7 @@ class Promises:
         if (
             high_watermark == seen.high_watermark
             and end == seen.end
+            and log.durable_end == seen.durable
             and leading == seen.leading
             and epoch == seen.epoch
         ):
@@ -105,7 +119,10 @@ class Promises:
         assert high_watermark >= seen.high_watermark, (
             f"{who}: the high watermark of {history.name} goes back from {seen.high_watermark} to {high_watermark}"
         )
+        seen.durable = log.durable_end
         if high_watermark > seen.high_watermark:
+            if leading:
+                self._copies(machine, key, history, high_watermark)
             history.committed(who, log, seen.high_watermark, high_watermark)
         if end < seen.end:
             self.rare.count("divergent truncation")
@@ -113,8 +130,27 @@ class Promises:
             history.led(machine.node_id, epoch, log)
             self._zombies(machine, key, epoch)
             if self.on_led is not None:
-                self.on_led(partition.topic, epoch)
+                self.on_led(machine, partition.topic, partition.index, epoch)
         seen.high_watermark, seen.end, seen.leading, seen.epoch = high_watermark, end, leading, epoch
+
+    def _copies(self, leader: Machine, key: Key, history: History, end: int) -> None:
+        """A leader calls something committed: enough disks must have it."""
+        found = [self._seen.get((machine.node_id, key)) for machine in self.machines]
+        copies = sum(seen is not None and seen.durable >= end for seen in found)
+        if copies < self.copies_min and end > history.end and not (self.fragile is not None and self.fragile()):
+            raise AssertionError(f"{leader.name} calls {history.name} committed up to {end}: {copies} disks have that")
+
+    def _entered(self, id: bytes, index: int, node_id: int) -> None:
+        """The controller lets a replica into an ISR."""
+        history, machine = self.histories.get((id, index)), self.machines[node_id - 1]
+        state = machine.core.topics_by_id.get(id) if machine.core is not None and machine.failure is None else None
+        partition = state.partitions[index] if state is not None and index < len(state.partitions) else None
+        if history is None or partition is None or partition.closed or (self.fragile is not None and self.fragile()):
+            return
+        assert partition.log.end_offset >= history.end, (
+            f"{machine.name} enters the ISR of {history.name} and ends at {partition.log.end_offset}, "
+            f"committed was {history.end}"
+        )
 
     def _zombies(self, leader: Machine, key: Key, epoch: int) -> None:
         """Others that still believe they lead."""

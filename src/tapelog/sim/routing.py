@@ -70,6 +70,14 @@ class Router:
             self._waiting.setdefault(where, []).append(Waiting(request, version, deadline_ms, done))
             self._look_up(where)
 
+    def send_to(self, node: int, request: Message, version: int, done: Done) -> None:
+        """Ask one node, whoever is in charge. done gets None if no answer comes in time, or nobody knows the node."""
+        address = self.addresses.get(node)
+        if address is None:
+            self.world.after(0, lambda: done(None))
+        else:
+            self._ask(address, NOWHERE, request, version, self.request_ms, done)
+
     def leader_of(self, topic: str, index: int) -> int | None:
         """The node that leads a partition as far as is known; None also begins to find out."""
         where: Destination = ("leader", topic, index)

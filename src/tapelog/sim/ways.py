@@ -1,0 +1,49 @@
+"""Ways of life: what differs from seed to seed apart from chance, so that what needs a setting happens, too."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any, Final
+
+from tapelog.coordinators.transactions import ending, initialise, states
+from tapelog.node import housekeeping
+
+FEW_EPOCHS: Final = 4
+ALL_EPOCHS: Final = states.EPOCH_MAX
+OFTEN_MS: Final = 600
+CHECKPOINT_MS: Final = housekeeping.CHECKPOINT_MS
+SNAPSHOTS: Final = {"metadata.log.max.record.bytes.between.snapshots": "800"}
+NEAREST: Final = {"replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector"}
+
+
+class Way:
+    """What is special about a seed's life."""
+
+    def __init__(self, seed: int) -> None:
+        self.few_epochs = seed % 4 == 1
+        """Producers use up their epochs after a few transactions, not after 32,767."""
+        self.snapshots = seed % 3 == 1
+        """The metadata log is cut off behind a snapshot every few changes, so that whoever was away must fetch one."""
+        self.nearest = seed % 7 > 2
+        """Consumers read from the replica in their rack."""
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What all nodes are told."""
+        return {**(SNAPSHOTS if self.snapshots else {}), **(NEAREST if self.nearest else {})}
+
+    @contextlib.contextmanager
+    def lived(self) -> Iterator[None]:
+        """While it lasts, numbers that are no settings are other ones."""
+        modules: tuple[Any, ...] = (states, ending, initialise)
+        house: Any = housekeeping
+        try:
+            for module in modules:
+                module.EPOCH_MAX = FEW_EPOCHS if self.few_epochs else ALL_EPOCHS
+            house.CHECKPOINT_MS = OFTEN_MS if self.snapshots else CHECKPOINT_MS
+            yield
+        finally:
+            for module in modules:
+                module.EPOCH_MAX = ALL_EPOCHS
+            house.CHECKPOINT_MS = CHECKPOINT_MS
