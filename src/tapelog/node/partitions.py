@@ -15,6 +15,7 @@ from tapelog.base.ports import DiskError, DiskFullError
 from tapelog.log.config import LogConfig
 from tapelog.log.manager import LogDirectory, NewLog
 from tapelog.metadata.image import RESOURCE_BROKER, RESOURCE_TOPIC, ConfigKey, PartitionImage, TopicImage
+from tapelog.node.assignments import Assignments
 from tapelog.node.fetchers import Fetchers
 from tapelog.node.roles import Roles
 from tapelog.replication.partition import Partition
@@ -42,6 +43,7 @@ class Partitions:
         node.hub.node_id = node.node_id
         self.fetchers = Fetchers(node)
         self.roles = Roles(node, directory, self.fetchers)
+        self.assignments = Assignments(node)
         self.missing: list[TopicImage] = []
         """Topics whose logs could not be created for want of space; tried again until there is some."""
         self._loaded = False
@@ -173,6 +175,7 @@ class Partitions:
             state = self._state(topic)
             if me in part.replicas:
                 self.roles.take(state, topic, index, part)
+                self.assignments.look(topic.id, index, part)
             else:
                 held = state.partitions[index]
                 state.partitions[index] = None

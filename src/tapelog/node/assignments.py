@@ -1,0 +1,98 @@
+"""Tells the controller in which directory the replicas held here are, where the image says something else.
+
+The controller mostly knows: a broker with one directory has no choice. It does not where a replica was given to a
+broker that had not registered yet. As long as it does not know, it cannot tell what a failed directory took with it.
+Each wake-up's replicas become one AssignReplicasToDirs, one request at a time, asked until it is answered.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final
+
+from tapelog.metadata.electorate import directory_of
+from tapelog.metadata.image import PartitionImage
+from tapelog.wire.errors import ErrorCode, KafkaError
+from tapelog.wire.message import Message
+
+if TYPE_CHECKING:
+    from tapelog.node.core import NodeCore
+
+log = logging.getLogger("tapelog.node")
+
+REPLICAS_PER_REQUEST_MAX: Final = 2250
+TIMEOUT_MS: Final = 30_000
+RETRY_MS: Final = 500
+
+Key = tuple[bytes, int]
+"""Topic id and partition."""
+
+
+class Assignments:
+    """One node's replicas whose directory the image does not have right."""
+
+    def __init__(self, node: NodeCore) -> None:
+        self.node = node
+        self._wanted: dict[Key, None] = {}
+        self._asking = False
+
+    def look(self, topic_id: bytes, index: int, partition: PartitionImage) -> None:
+        """The image says this of a partition that is held here."""
+        if directory_of(partition, self.node.node_id) != self.node.directory.directory_id:
+            self._wanted[topic_id, index] = None
+            self._later(0)
+
+    def _later(self, delay_ms: int) -> None:
+        if not self._asking:
+            self._asking = True
+            self.node.timers.after(delay_ms, self._ask)
+
+    def _ask(self) -> None:
+        from tapelog.wire.messages import assign_replicas_to_dirs_request as asked
+
+        node, self._asking = self.node, False
+        keys = [key for key in self._wanted if self._is_wrong(key)][:REPLICAS_PER_REQUEST_MAX]
+        if not keys or node.parted:
+            self._wanted = {}
+            return
+        self._asking = True
+        topics: dict[bytes, list[asked.PartitionData]] = {}
+        for topic_id, index in keys:
+            topics.setdefault(topic_id, []).append(asked.PartitionData(partition_index=index))
+        directory = asked.DirectoryData(
+            id=node.directory.directory_id,
+            topics=[asked.TopicData(topic_id=id, partitions=parts) for id, parts in topics.items()],
+        )
+        request = asked.AssignReplicasToDirsRequest(
+            broker_id=node.node_id, broker_epoch=node.lifecycle.epoch, directories=[directory]
+        )
+        node.to_controller(request, 0, TIMEOUT_MS, lambda told: self._told(keys, told))
+
+    def _told(self, keys: list[Key], response: Message | KafkaError) -> None:
+        """What was answered is settled, one way or the other: a later image may bring it up again."""
+        self._asking = False
+        if isinstance(response, KafkaError):
+            self._later(RETRY_MS)
+            return
+        from tapelog.wire.messages.assign_replicas_to_dirs_response import AssignReplicasToDirsResponse
+
+        assert isinstance(response, AssignReplicasToDirsResponse)
+        if response.error_code:
+            log.info(
+                "the controller does not take the directories of replicas: %s", ErrorCode(response.error_code).name
+            )
+            self._later(RETRY_MS)
+            return
+        for key in keys:
+            self._wanted.pop(key, None)
+        if self._wanted:
+            self._later(0)
+
+    def _is_wrong(self, key: Key) -> bool:
+        """Whether the image of now still has it wrong: it may have changed while nobody answered."""
+        node = self.node
+        topic = node.image.topics_by_id.get(key[0])
+        partition = topic.partition(key[1]) if topic is not None else None
+        if partition is None or node.node_id not in partition.replicas:
+            return False
+        return directory_of(partition, node.node_id) != node.directory.directory_id
