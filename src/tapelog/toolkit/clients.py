@@ -31,16 +31,19 @@ def cluster_config(cluster: Cluster) -> dict[str, Any]:
 
 
 def consumer_config(
-    cluster: Cluster, group: str, start: str, extra: Mapping[str, Any] | None = None, *, eof: bool = False
+    cluster: Cluster, group: str, extra: Mapping[str, Any] | None = None, *, eof: bool = False
 ) -> dict[str, Any]:
-    """Settings of a consumer whose offsets are committed by the loop alone, and which reads committed records only."""
+    """Settings of a consumer whose offsets are committed by the loop alone, and which reads committed records only.
+
+    Where a partition without an offset begins is decided by `Beginnings`.
+    """
     extra = _allowed(extra, CONSUMER_OWN, "consumer")
     config = {
         **cluster_config(cluster),
         "isolation.level": "read_committed",
         **extra,
         "group.id": group,
-        "auto.offset.reset": start,
+        "auto.offset.reset": "error",
         "enable.auto.commit": False,
         "enable.auto.offset.store": False,
         "enable.partition.eof": eof,
@@ -48,6 +51,12 @@ def consumer_config(
     if config.get("group.protocol", "classic") == "classic":
         config.setdefault("partition.assignment.strategy", "cooperative-sticky")
     return config
+
+
+def is_incremental(config: Mapping[str, Any]) -> bool:
+    """Whether a consumer with these settings is given and loses partitions one by one, the others going on."""
+    newer = config.get("group.protocol", "classic") == "consumer"
+    return newer or config.get("partition.assignment.strategy") == "cooperative-sticky"
 
 
 def producer_config(cluster: Cluster, extra: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -16,7 +16,8 @@ from typing import Any, Literal, Self, TypedDict
 
 from confluent_kafka import Consumer
 
-from tapelog.toolkit.clients import Cluster, consumer_config
+from tapelog.toolkit.beginnings import Beginnings
+from tapelog.toolkit.clients import Cluster, consumer_config, is_incremental
 from tapelog.toolkit.delivery import Delivery
 from tapelog.toolkit.engine import Bounds, Engine, Stats
 from tapelog.toolkit.failures import OnError
@@ -92,8 +93,10 @@ class Running:
 
     def __init__(self, plan: Plan, runner: Runner, stopping: Callable[[], bool], *, to_end: bool) -> None:
         self.engine = Engine(plan.deliver(stopping), runner, plan.on_error, plan.bounds, plan.gate())
-        config = consumer_config(plan.cluster, plan.group, plan.start, plan.consumer, eof=to_end)
-        self._source = Source(Consumer(config), plan.reads(), Inbox(plan.wait_s), self, time.monotonic)
+        config = consumer_config(plan.cluster, plan.group, plan.consumer, eof=to_end)
+        consumer = Consumer(config)
+        beginnings = Beginnings(consumer, plan.start, time.monotonic, incremental=is_incremental(config))
+        self._source = Source(consumer, plan.reads(), Inbox(plan.wait_s), self, time.monotonic, beginnings)
         self._plan = plan
         self._stopping, self._to_end = stopping, to_end
 

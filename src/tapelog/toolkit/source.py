@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
+from tapelog.toolkit.beginnings import Beginnings
 from tapelog.toolkit.inbox import Inbox
 from tapelog.toolkit.progress import Position
 from tapelog.toolkit.records import Place, Record
@@ -33,7 +34,6 @@ HOPELESS = frozenset(
         KafkaError.INCONSISTENT_GROUP_PROTOCOL,
         KafkaError.FENCED_INSTANCE_ID,
         KafkaError.UNSUPPORTED_VERSION,
-        KafkaError._AUTO_OFFSET_RESET,
         KafkaError._FATAL,
     }
 )
@@ -66,8 +66,10 @@ class Source:
         inbox: Inbox,
         listener: Listener,
         clock: Callable[[], float],
+        beginnings: Beginnings,
     ) -> None:
         self.inbox = inbox
+        self._beginnings = beginnings
         self._consumer = consumer
         self._topics = list(topics)
         self._listener = listener
@@ -87,6 +89,7 @@ class Source:
     def take(self, limit: int, wait_s: float) -> list[Record]:
         """Up to `limit` records, after at most `wait_s` seconds; rebalances happen in here."""
         self._pause_what_waits()
+        self._beginnings.place(self._owned)
         room = limit - self.inbox.ready(self._clock())
         message = self._poll(self._patience(wait_s))
         while message is not None:
@@ -124,6 +127,11 @@ class Source:
             topic, partition = message.topic(), message.partition()
             assert topic is not None and partition is not None
             self._ended.add((topic, partition))
+        elif error.code() == KafkaError._AUTO_OFFSET_RESET:
+            topic, partition = message.topic(), message.partition()
+            assert topic is not None and partition is not None
+            if (topic, partition) in self._owned:
+                self._beginnings.report((topic, partition), error)
         elif error.fatal() or error.code() in HOPELESS:
             hopeless = KafkaException(error)
             if error.code() == KafkaError.INCONSISTENT_GROUP_PROTOCOL:
@@ -165,6 +173,7 @@ class Source:
         self._owned -= places
         self._paused -= places
         self._ended -= places
+        self._beginnings.forget(places)
         self.inbox.forget(places)
 
     @property

@@ -8,6 +8,7 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
+from tapelog.toolkit.beginnings import Beginnings
 from tapelog.toolkit.delivery import Delivery
 from tapelog.toolkit.engine import Bounds, Engine
 from tapelog.toolkit.failures import OnError, StopOnError
@@ -228,7 +229,8 @@ class Bench:
             gate or OpenGate(),
             self.clock,
         )
-        self.source = Source(self.consumer, ["in"], Inbox(wait_s), self, self.clock)  # type: ignore[arg-type]
+        beginnings = Beginnings(self.consumer, "earliest", self.clock, incremental=True)  # type: ignore[arg-type]
+        self.source = Source(self.consumer, ["in"], Inbox(wait_s), self, self.clock, beginnings)  # type: ignore[arg-type]
         delivery.prepare(self.source)
         self.source.open()
 

@@ -78,21 +78,21 @@ def test_policies_decide_by_attempt_and_kind_of_error() -> None:
 
 def test_settings_that_would_break_the_promise_are_refused_by_name() -> None:
     with pytest.raises(BadSetting, match=r"enable\.auto\.commit of the consumer"):
-        consumer_config("x", "g", "earliest", {"enable.auto.commit": True})
+        consumer_config("x", "g", {"enable.auto.commit": True})
     with pytest.raises(BadSetting, match=r"acks, transactional\.id of the producer"):
         producer_config("x", {"acks": 1, "transactional.id": "t"})
 
 
 def test_a_cluster_is_an_address_or_settings_and_both_clients_get_them() -> None:
     cluster = {"bootstrap.servers": "x", "security.protocol": "ssl"}
-    assert consumer_config(cluster, "g", "latest")["security.protocol"] == "ssl"
+    assert consumer_config(cluster, "g")["security.protocol"] == "ssl"
     assert producer_config(cluster, {"linger.ms": 1})["linger.ms"] == 1
-    assert consumer_config("x", "g", "latest")["bootstrap.servers"] == "x"
+    assert consumer_config("x", "g")["bootstrap.servers"] == "x"
 
 
 def test_the_newer_group_protocol_gets_no_client_side_assignor() -> None:
-    assert "partition.assignment.strategy" not in consumer_config("x", "g", "latest", {"group.protocol": "consumer"})
-    assert consumer_config("x", "g", "latest")["partition.assignment.strategy"] == "cooperative-sticky"
+    assert "partition.assignment.strategy" not in consumer_config("x", "g", {"group.protocol": "consumer"})
+    assert consumer_config("x", "g")["partition.assignment.strategy"] == "cooperative-sticky"
 
 
 def test_a_transactional_producer_keeps_the_brokers_it_knows_unless_told_otherwise() -> None:
