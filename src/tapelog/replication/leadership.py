@@ -6,9 +6,26 @@ has come, who may enter the ISR and who must leave it.
 
 from __future__ import annotations
 
+from typing import Final
+
 from tapelog.replication.hub import Hub
 from tapelog.replication.isr import InSync, IsrChange
 from tapelog.replication.progress import NEVER, NO_EPOCH, Replica
+
+REST_MS: Final = 1_000
+"""A replica that held up a majority (`tapelog.acks=quorum`) is not let in again before this; twice as long if it was
+here for the same reason not long ago, or a slow one would come and go with every batch."""
+REST_MS_MAX: Final = 60_000
+GOOD_RESTS: Final = 10
+"""Who has held nobody up for so many of its rests has earned a short one again."""
+
+
+class Rest:
+    """A replica that was asked out for holding up a majority, and until when it stays out."""
+
+    def __init__(self, until_ms: int, rest_ms: int) -> None:
+        self.until_ms = until_ms
+        self.rest_ms = rest_ms
 
 
 class Leadership:
@@ -21,6 +38,7 @@ class Leadership:
         self.followers: dict[int, Replica] = {}
         self.in_sync = InSync((), -1)
         self.min_isr = 1
+        self.rests: dict[int, Rest] = {}
 
     def assign(self, replicas: tuple[int, ...], isr: tuple[int, ...], partition_epoch: int, now_ms: int) -> bool:
         """The image says who has a replica and who is in sync; False, and nothing changes, if that is older news.
@@ -74,7 +92,11 @@ class Leadership:
         for follower in self.followers.values():
             if follower.end < lowest and (
                 follower.counted
-                or (follower.caught_up(leader_end, now_ms, hub.lag_ms_max) and follower.eligible(hub.alive))
+                or (
+                    follower.caught_up(leader_end, now_ms, hub.lag_ms_max)
+                    and follower.eligible(hub.alive)
+                    and not self.rests_still(follower.id, now_ms)
+                )
             ):
                 lowest = follower.end
         return lowest
@@ -120,7 +142,32 @@ class Leadership:
             and follower.end >= self.epoch_start
             and now_ms >= in_sync.not_before_ms
             and follower.eligible(self.hub.alive)
+            and not self.rests_still(follower.id, now_ms)
         )
+
+    def rest(self, ids: list[int], now_ms: int) -> None:
+        """These have held up a majority and are asked out: they stay out for a while."""
+        for id in ids:
+            before = self.rests.get(id)
+            rest_ms = REST_MS
+            if before is not None and now_ms - before.until_ms < GOOD_RESTS * before.rest_ms:
+                rest_ms = min(2 * before.rest_ms, REST_MS_MAX)
+            self.rests[id] = Rest(now_ms + rest_ms, rest_ms)
+
+    def rests_still(self, id: int, now_ms: int) -> bool:
+        """Whether it is kept out for having been slow; not where it is needed."""
+        if not self.rests or len(self.in_sync.isr) < self.min_isr:
+            return False
+        rest = self.rests.get(id)
+        return rest is not None and now_ms < rest.until_ms
+
+    def low_watermark(self, own_start: int) -> int:
+        """Below this nobody who is there has anything any more: the least start, ours and the living followers'."""
+        lowest, alive = own_start, self.hub.alive
+        for follower in self.followers.values():
+            if follower.start < lowest and follower.id in alive:
+                lowest = follower.start
+        return lowest
 
     def lagging(self, leader_end: int, now_ms: int) -> list[int]:
         """Members of the ISR that have not caught up for too long, or hold no replica any more."""

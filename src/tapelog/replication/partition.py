@@ -243,6 +243,7 @@ class Partition(WaitingRoom):
             self.hub.replicated.pop(self, None)
         else:
             self.hub.replicated[self] = None
+        self.wake_low_waiters()
         self._count_in_sync()
         self._moved(now_ms)
 
@@ -265,6 +266,7 @@ class Partition(WaitingRoom):
         if was_leading:
             self.guards.close(_NOT_LEADER)
             self.fail_parked_above(-1, _NOT_LEADER)
+            self.wake_low_waiters()
         self.wake_fetches()
 
     def leader_says(self, high_watermark: int, start_offset: int) -> None:
@@ -302,12 +304,19 @@ class Partition(WaitingRoom):
         assert lead is not None
         if follower.stale(broker_epoch, self.hub.alive):
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"a fetch of broker {replica} from before it came back")
-        before = follower.end
+        before, start = follower.end, follower.start
         follower.fetched(offset, start_offset, broker_epoch, self.log.written_end, now_ms)
         if not follower.counted and lead.may_enter(follower, self.high_watermark, now_ms):
             self._ask([*lead.in_sync.isr, replica])
         if offset != before:
             self._moved(now_ms)
+        if self._low_waiters is not None and start_offset != start:
+            wake(self.hub, self._low_waiters)
+
+    def low_watermark(self) -> int:
+        """Below this neither we nor any follower that is there has records any more."""
+        lead = self.leadership
+        return self.log.start_offset if lead is None else lead.low_watermark(self.log.start_offset)
 
     def has_in_sync(self, replica: int) -> bool:
         """Whether that replica is in the committed ISR."""
@@ -335,6 +344,7 @@ class Partition(WaitingRoom):
         if had > self.high_watermark and now_ms - self._majority_ms >= QUORUM_PATIENCE_MS:
             late = lead.behind(had)
             if late:
+                lead.rest(late, now_ms)
                 self._ask([id for id in lead.in_sync.isr if id not in late])
             self._majority_end = -1
         elif had <= self.high_watermark:
@@ -343,6 +353,7 @@ class Partition(WaitingRoom):
 
     def brokers_changed(self, now_ms: int) -> None:
         """Other brokers live, or in other epochs: those the high watermark waits for have changed with that."""
+        self.wake_low_waiters()
         wake(self.hub, self._tail_waiters)
         self._moved(now_ms)
 
@@ -414,6 +425,7 @@ class Partition(WaitingRoom):
         """The partition is here no more: everybody who waits is told so."""
         self.closed = True
         self.forget_traffic()
+        self.wake_low_waiters()
         self.hub.replicated.pop(self, None)
         self.guards.close(code)
         self.fail_parked_above(-1, code)

@@ -37,6 +37,8 @@ class WaitingRoom:
         """For the high watermark and the disk: markers on `page_cache` topics."""
         self._waiters: dict[FetchWaiter, None] = {}
         self._tail_waiters: dict[FetchWaiter, None] = {}
+        self._low_waiters: dict[FetchWaiter, None] | None = None
+        """For followers to let go of what was deleted; None while nobody does."""
 
     def add_fetch(self, waiter: FetchWaiter) -> None:
         """Tell the waiter when the high watermark moves."""
@@ -55,6 +57,24 @@ class WaitingRoom:
     def wake_fetches(self) -> None:
         """Let every parked fetch look again (the high watermark or the start moved, or the partition went away)."""
         wake(self.hub, self._waiters)
+
+    def add_low_waiter(self, waiter: FetchWaiter) -> None:
+        """Tell the waiter when the low watermark may have moved, or the role is over."""
+        if self._low_waiters is None:
+            self._low_waiters = {}
+        self._low_waiters[waiter] = None
+
+    def remove_low_waiter(self, waiter: FetchWaiter) -> None:
+        """Forget the waiter; harmless if it is not waiting here."""
+        if self._low_waiters is not None:
+            self._low_waiters.pop(waiter, None)
+            if not self._low_waiters:
+                self._low_waiters = None
+
+    def wake_low_waiters(self) -> None:
+        """Let those who wait for the low watermark look again."""
+        if self._low_waiters is not None:
+            wake(self.hub, self._low_waiters)
 
     def fail_parked_above(self, offset: int, code: int) -> None:
         """Fail every parked append that needs more than `offset`."""

@@ -6,6 +6,7 @@ import pytest
 
 from tapelog.log.config import LogConfig
 from tapelog.log.log import COORDINATOR
+from tapelog.replication.leadership import GOOD_RESTS, REST_MS, REST_MS_MAX
 from tapelog.replication.partition import QUORUM_PATIENCE_MS
 from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.record_batch import Record, build_batch
@@ -207,7 +208,7 @@ def test_with_quorum_the_high_watermark_does_not_wait_for_who_was_asked_out() ->
     _waits_for(bench, QUORUM_PATIENCE_MS)
     bench.agree()
     assert (bench.isr, bench.told.told) == ((ME, THIRD), [(1, 0)])
-    bench.claim(OTHER, 1)
+    bench.claim(OTHER, 1, QUORUM_PATIENCE_MS + REST_MS)
     assert bench.agree().ids == (ME, THIRD, OTHER)
 
 
@@ -228,6 +229,58 @@ def test_with_quorum_nobody_is_asked_out_without_a_majority() -> None:
     bench.store(1)
     _waits_for(bench, 10 * QUORUM_PATIENCE_MS)
     assert partition.leadership is not None and partition.leadership.in_sync.asked is None
+
+
+def _slow_once(bench: Bench, number: int) -> None:
+    """OTHER holds up what THIRD has, and is asked out."""
+    end = bench.partition.log.end_offset + 1
+    bench.store(number)
+    bench.claim(THIRD, end)
+    _waits_for(bench, QUORUM_PATIENCE_MS)
+    bench.now_ms += QUORUM_PATIENCE_MS
+    assert bench.agree().ids == (ME, THIRD)
+    assert bench.high_watermark == end
+
+
+def _comes_back_after(bench: Bench, rest_ms: int) -> None:
+    """OTHER has everything, again and again, and is let in when so much time has passed, not before."""
+    bench.claim(OTHER, bench.high_watermark, rest_ms - 1)
+    assert bench.hub.isr_changes == [] and bench.isr == (ME, THIRD)
+    bench.store(-1)
+    bench.claim(THIRD, bench.high_watermark + 1)
+    assert bench.high_watermark == bench.partition.log.end_offset, "nor does anybody wait for it"
+    bench.claim(OTHER, bench.high_watermark, 1)
+    assert bench.agree().ids == (ME, THIRD, OTHER)
+
+
+def test_with_quorum_a_slow_one_rests_and_longer_each_time() -> None:
+    bench = Bench(tapelog_acks="quorum")
+    bench.lead()
+    for number, rest_ms in enumerate((REST_MS, 2 * REST_MS, 4 * REST_MS)):
+        _slow_once(bench, number)
+        _comes_back_after(bench, rest_ms)
+    bench.now_ms += GOOD_RESTS * 4 * REST_MS
+    _slow_once(bench, 9)
+    _comes_back_after(bench, REST_MS)
+
+
+def test_with_quorum_nobody_rests_longer_than_a_minute() -> None:
+    bench = Bench(tapelog_acks="quorum")
+    lead = bench.lead().leadership
+    assert lead is not None
+    for _ in range(12):
+        lead.rest([OTHER], bench.now_ms)
+        bench.now_ms = lead.rests[OTHER].until_ms
+    assert lead.rests[OTHER].rest_ms == REST_MS_MAX
+
+
+def test_with_quorum_a_slow_one_is_let_in_at_once_where_it_is_needed() -> None:
+    bench = Bench(tapelog_acks="quorum")
+    partition = bench.lead()
+    _slow_once(bench, 1)
+    partition.update(9, (ME, OTHER, THIRD), (ME,), bench.now_ms)
+    bench.claim(OTHER, bench.high_watermark)
+    assert bench.agree().ids == (ME, OTHER), "one alone cannot acknowledge anything"
 
 
 def test_without_quorum_nobody_is_hurried() -> None:
@@ -371,3 +424,50 @@ def test_only_what_is_led_with_followers_is_looked_after_by_the_clock() -> None:
     bench.lead(leader_epoch=3)
     partition.close()
     assert bench.hub.replicated == {}
+
+
+# -- the low watermark
+
+
+def test_the_low_watermark_is_the_least_start_of_those_who_are_there() -> None:
+    bench = Bench()
+    assert bench.partition.low_watermark() == 0
+    bench.lead()
+    bench.store(1, 2, 3)
+    bench.claim(OTHER, 3)
+    bench.claim(THIRD, 3)
+    bench.partition.log.increment_start_offset(3)
+    assert bench.partition.low_watermark() == -1, "nobody has said where it begins"
+    for replica, start, low in ((OTHER, 3, -1), (THIRD, 1, 1), (THIRD, 3, 3)):
+        bench.partition.follower_fetched(replica, 3, bench.hub.alive[replica], bench.now_ms, start)
+        assert bench.partition.low_watermark() == low
+    bench.partition.follower_fetched(OTHER, 3, bench.hub.alive[OTHER], bench.now_ms, 0)
+    del bench.hub.alive[OTHER]
+    assert bench.partition.low_watermark() == 3, "whoever is gone will learn of it when it is back"
+
+
+def test_who_waits_for_the_low_watermark_looks_again_when_something_happens() -> None:
+    bench, waiter = Bench(), Reader()
+    bench.lead()
+
+    def woken() -> bool:
+        found, waiter.ripe = waiter.ripe, False
+        bench.hub.ripe.clear()
+        return found
+
+    bench.partition.add_low_waiter(waiter)
+    bench.partition.follower_fetched(OTHER, 0, bench.hub.alive[OTHER], bench.now_ms, 0)
+    assert woken()
+    bench.partition.follower_fetched(OTHER, 0, bench.hub.alive[OTHER], bench.now_ms, 0)
+    assert not woken(), "the same start again"
+    for happens in (
+        lambda: bench.partition.brokers_changed(bench.now_ms),
+        lambda: bench.partition.update(5, (ME, OTHER), (ME, OTHER), bench.now_ms),
+        lambda: bench.partition.follow(OTHER, 9),
+        lambda: bench.partition.close(),
+    ):
+        happens()
+        assert woken()
+    bench.partition.remove_low_waiter(waiter)
+    bench.partition.wake_low_waiters()
+    assert not woken()

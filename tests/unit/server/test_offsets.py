@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tapelog.wire.errors import ErrorCode
@@ -12,6 +14,7 @@ from tapelog.wire.messages.delete_records_request import (
 )
 from tapelog.wire.messages.delete_records_response import DeleteRecordsPartitionResult
 from tapelog.wire.messages.describe_log_dirs_request import DescribableLogDirTopic, DescribeLogDirsRequest
+from tapelog.wire.messages.fetch_request import FetchPartition
 from tapelog.wire.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from tapelog.wire.messages.offset_for_leader_epoch_request import (
     OffsetForLeaderEpochRequest,
@@ -20,6 +23,7 @@ from tapelog.wire.messages.offset_for_leader_epoch_request import (
 )
 from tapelog.wire.messages.offset_for_leader_epoch_response import EpochEndOffset
 from tests.support.rig import TOPIC, Rig, fetch_request, produce_request, wants
+from tests.unit.server.replica_rig import OTHER, THIRD, Follower, LeaderRig, at
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = -1, -2, -3, -4, -5, -6
 
@@ -171,6 +175,81 @@ def test_a_fetch_that_waits_below_the_new_start_is_told_at_once(rig: Rig) -> Non
     assert not answers
     delete_to(rig, 2)
     assert answers[0].responses[0].partitions[0].error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+def deletes_with_followers() -> tuple[LeaderRig, list[Follower]]:
+    """Three records that everybody has."""
+    rig = LeaderRig()
+    rig.send(b"a", b"b", b"c")
+    followers = [Follower(rig, OTHER), Follower(rig, THIRD)]
+    for follower in followers:
+        follower.one(0)
+        follower.send(at(3))
+    assert rig.partition().high_watermark == 3
+    return rig, followers
+
+
+def delete_later(rig: Rig, offset: int, timeout_ms: int = 1000) -> list[Any]:
+    parts = [DeleteRecordsPartition(partition_index=0, offset=offset)]
+    request = DeleteRecordsRequest(topics=[DeleteRecordsTopic(name=TOPIC, partitions=parts)], timeout_ms=timeout_ms)
+    return rig.later(request, 2, rig.connect())
+
+
+def result_of(answers: list[Any]) -> tuple[int, int]:
+    (answer,) = answers
+    part = answer.topics[0].partitions[0]
+    return part.error_code, part.low_watermark
+
+
+def moved(offset: int, start: int) -> FetchPartition:
+    part = at(offset)
+    part.log_start_offset = start
+    return part
+
+
+def test_a_deletion_is_answered_when_the_followers_have_let_go() -> None:
+    rig, followers = deletes_with_followers()
+    answers = delete_later(rig, 2)
+    rig.node.pass_time(50)
+    assert rig.partition().log.start_offset == 2 and not answers
+    followers[0].send(moved(3, 2))
+    assert not answers
+    followers[1].send(moved(3, 1), max_wait_ms=0)
+    assert not answers
+    followers[1].send(moved(3, 2))
+    assert result_of(answers) == (0, 2)
+
+
+def test_followers_that_take_too_long_make_it_a_timeout_and_later_ones_change_nothing() -> None:
+    rig, followers = deletes_with_followers()
+    answers = delete_later(rig, 3, timeout_ms=400)
+    rig.node.pass_time(399)
+    assert not answers
+    rig.node.pass_time(1)
+    assert result_of(answers) == (ErrorCode.REQUEST_TIMED_OUT, 3)
+    for follower in followers:
+        follower.send(moved(3, 3))
+    assert len(answers) == 1
+    assert result_of(delete_later(rig, 1)) == (0, 3), "who is that far already keeps nobody waiting"
+
+
+def test_a_follower_that_is_gone_keeps_no_deletion_waiting() -> None:
+    rig, followers = deletes_with_followers()
+    answers = delete_later(rig, 2, timeout_ms=60_000)
+    rig.node.pass_time(50)
+    followers[0].send(moved(3, 2))
+    del rig.hub.alive[THIRD]
+    rig.partition().brokers_changed(rig.clock.monotonic_ms())
+    rig.node.settle()
+    assert result_of(answers) == (0, 2)
+
+
+def test_whoever_loses_the_partition_says_so_to_those_who_delete() -> None:
+    rig, _ = deletes_with_followers()
+    answers = delete_later(rig, 2, timeout_ms=60_000)
+    rig.partition().follow(OTHER, 2)
+    rig.node.settle()
+    assert result_of(answers) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
 
 
 # -- OffsetForLeaderEpoch
