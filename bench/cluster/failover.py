@@ -91,7 +91,7 @@ def main() -> int:
 
 def _cluster(side: str, folder: Path, settings: dict[str, str]) -> Cluster:
     if side == "kafka":
-        return KafkaCluster(folder, NODES, settings, heap="512m")
+        return KafkaCluster(folder, NODES, settings, heap="512m", archive=True)
     return TapelogCluster(folder, NODES, settings, fsync=True)
 
 

@@ -8,6 +8,7 @@ import random
 import signal
 import socket
 import struct
+import sys
 import time
 from typing import Final
 
@@ -89,7 +90,8 @@ class Hurt:
     def _steady(self) -> None:
         try:
             self.probe.steady(30)
-        except TimeoutError:
+        except TimeoutError as error:
+            sys.stderr.write(f"{self.cluster.name}: a new producer, since {error}\n")
             self.probe.close()
             self.probe = self._new_probe()
             self.probe.steady(60)
@@ -107,7 +109,7 @@ class Hurt:
                 if in_sync:
                     self.admin.elect_leaders(ElectionType.PREFERRED, moved).result(10)
             if time.monotonic() > end:
-                raise TimeoutError("the cluster does not come back")
+                raise TimeoutError(f"the {self.cluster.name} cluster does not come back")
             time.sleep(0.2)
 
 

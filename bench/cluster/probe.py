@@ -8,11 +8,10 @@ from typing import Final
 
 from confluent_kafka import KafkaError, Message, Producer
 
-INTERVAL_S: Final = 0.005
-"""Between two records to the partition that is watched."""
-OTHERS_EVERY: Final = 10
+INTERVAL_S: Final = 0.02
+"""Between two records to the partition that is watched. While nobody takes them, the client keeps them."""
+OTHERS_EVERY: Final = 5
 """The other partitions get a record every so many of these intervals: so the client is connected to every node."""
-STEADY_S: Final = 0.5
 CLIENT: Final[dict[str, str | int | bool]] = {
     "acks": "all",
     "enable.idempotence": True,
@@ -50,7 +49,7 @@ class Probe(threading.Thread):
         while not self._stopping.is_set():
             now = time.monotonic()
             if now < next_at:
-                self.producer.poll(min(0.002, next_at - now))
+                self.producer.poll(next_at - now)
                 continue
             next_at, rounds = max(next_at + INTERVAL_S, now), rounds + 1
             self._send(self.watched, now)
@@ -74,12 +73,14 @@ class Probe(threading.Thread):
             self.producer.poll(0.01)
 
     def steady(self, timeout_s: float) -> None:
-        """Wait until every partition was acknowledged just now. TimeoutError if that does not come."""
-        begin, end = time.monotonic(), time.monotonic() + timeout_s
-        while min(self._sent) < max(begin, time.monotonic() - STEADY_S):
-            if time.monotonic() > end or self.fatal:
-                raise TimeoutError(f"the producer is not heard: {self.fatal}")
-            time.sleep(0.01)
+        """Wait until every partition has acknowledged what is sent from now on. TimeoutError if that does not come."""
+        begin = time.monotonic()
+        while min(self._sent) < begin:
+            now = time.monotonic()
+            if now > begin + timeout_s or self.fatal:
+                waiting = {number: round(now - at, 1) for number, at in enumerate(self._at) if at < begin}
+                raise TimeoutError(f"partitions that do not acknowledge, seconds: {waiting} {self.fatal}")
+            time.sleep(0.05)
 
     def watch(self, partition: int) -> None:
         """From now on this partition is the one that matters."""
@@ -91,7 +92,7 @@ class Probe(threading.Thread):
         while not self._first[1]:
             if time.monotonic() > fault + timeout_s or self.fatal:
                 return None
-            time.sleep(0.001)
+            time.sleep(0.005)
         return self._first[1] - fault
 
     def close(self) -> None:
