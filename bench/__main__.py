@@ -142,6 +142,7 @@ def publish(
         report.table(scenarios, results),
         report.latency_table(scenarios, results),
         report.storm_table(scenarios, results),
+        report.clients_table(scenarios, results),
         report.others_table(scenarios, results),
     ]
     end = f"{len(judged) - len(missed)} of {len(judged)} promises met" + (": missed " if missed else "")

@@ -37,6 +37,11 @@ def txn() -> Path:
     return _build("txn", _librdkafka())
 
 
+def storm() -> Path:
+    """The rebalance storm of librdkafka consumers."""
+    return _build("storm", _librdkafka())
+
+
 def replicated() -> Path:
     """The librdkafka driver for replicated topics."""
     return _build("replicated", _librdkafka())

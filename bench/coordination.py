@@ -14,15 +14,27 @@ from bench.sides import REPOSITORY, Side
 RECORDS, RECORD_SIZE = 100, 100
 MEMBERS, MEMBERS_PARTITIONS = 1000, 2000
 STORM_MEMBERS, STORM_PARTITIONS = 100, 100
+STORM_RATE = 20
+"""Records a second to each partition while librdkafka's consumers come and go."""
+STORM_SETTINGS = {
+    "range": (),
+    "cooperative": ("partition.assignment.strategy=cooperative-sticky",),
+    "consumer": ("group.protocol=consumer",),
+}
+"""All that these consumers are told beside the group's name and to begin with the first record."""
 GROUPS, OFFSETS_PER_GROUP = 10_000, 100
+SEED = 7
 LATENCIES = ("p50_us", "p90_us", "p99_us", "p999_us")
 
 
 def once(fleet: Fleet, server: Side, scenario: Scenario) -> Figures:
     """One run of a scenario on a server that is up, with a topic of its own."""
-    partitions = {"members": MEMBERS_PARTITIONS, "storm": STORM_PARTITIONS, "commits": 1}.get(
-        scenario.kind, scenario.shape.partitions
-    )
+    partitions = {
+        "members": MEMBERS_PARTITIONS,
+        "storm": STORM_PARTITIONS,
+        "storm-clients": STORM_PARTITIONS,
+        "commits": 1,
+    }.get(scenario.kind, scenario.shape.partitions)
     topic = fleet.topic(server, scenario, partitions)
     try:
         if scenario.kind == "txn":
@@ -31,6 +43,8 @@ def once(fleet: Fleet, server: Side, scenario: Scenario) -> Figures:
             return _members(fleet, server, scenario.name.rpartition("-")[2], topic)
         if scenario.kind == "storm":
             return _storm(fleet, server, scenario, topic)
+        if scenario.kind == "storm-clients":
+            return _storm_of_clients(fleet, server, scenario, topic)
         answer, cpu_s = _swarm(fleet, server, "commits", topic, f"--secs={scenario.shape.secs}")
         requests = answer["requests"]
         rates = {"commits_s": requests / answer["elapsed_s"], "cpu_us_req": cpu_s / requests * 1e6}
@@ -84,6 +98,15 @@ def _storm(fleet: Fleet, server: Side, scenario: Scenario, topic: str) -> Figure
     sizes = f"--members={STORM_MEMBERS}", f"--partitions={STORM_PARTITIONS}", f"--secs={scenario.shape.secs}"
     answer, cpu_s = _swarm(fleet, server, "storm", topic, protocol, *sizes)
     return {**answer, "cpu_s": cpu_s}
+
+
+def _storm_of_clients(fleet: Fleet, server: Side, scenario: Scenario, topic: str) -> Figures:
+    """100 librdkafka consumers join and leave within a minute; seconds between two deliveries of a partition."""
+    words = [topic, STORM_PARTITIONS, STORM_MEMBERS, scenario.shape.secs, STORM_RATE, SEED]
+    before = procs.cpu_s(server.pid)
+    command = [str(build.storm()), f"127.0.0.1:{server.port}", *map(str, words)]
+    answer = run_driver([*command, *STORM_SETTINGS[scenario.name.rpartition("-")[2]]], server, fleet.client_core)
+    return {**answer, "cpu_s": procs.cpu_s(server.pid) - before}
 
 
 def _swarm(fleet: Fleet, server: Side, run: str, topic: str, *words: str) -> tuple[Figures, float]:

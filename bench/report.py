@@ -40,6 +40,15 @@ LOWER_IS_BETTER = (
     *("cpu_us_txn", "rebalance_s", "cpu_s", "back_s", "still_p50_s"),
 )
 NOISY_PCT = 8.0
+STORM_PARTS = ("p50", "p99", "max")
+CLIENT_COUNTS = {
+    "moved": "moved",
+    "sent": "records",
+    "missing": "missing",
+    "twice": "twice",
+    "stuck": "could not leave",
+    "leave_max_s": "slowest leave, s",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +162,20 @@ def storm_table(scenarios: Sequence[Scenario], results: Results) -> str:
             for side, samples in results.get(scenario.name, {}).items():
                 found = [spread(samples, f) for f in ("still_p50_s", "still_p99_s", "still_max_s", "gap_max_s")]
                 rows.append([scenario.title, side, *(f"{m.median:.2f}" if m else "–" for m in found)])
+    return _align(rows) if len(rows) > 1 else ""
+
+
+def clients_table(scenarios: Sequence[Scenario], results: Results) -> str:
+    """What librdkafka's consumers saw of a storm: how long partitions stood still, whether every record came once."""
+    head = ["seconds without a delivery, lowest and highest of the repetitions in brackets", "side"]
+    rows = [[*head, *("sum p50", "p99", "most", "longest gap p50", "p99", "most"), *CLIENT_COUNTS.values()]]
+    for scenario in scenarios:
+        if scenario.kind == "storm-clients":
+            for side, samples in results.get(scenario.name, {}).items():
+                times = [spread(samples, f"{what}_{which}_s") for what in ("still", "gap") for which in STORM_PARTS]
+                cells = [f"{m.median:.1f} ({m.low:.1f}–{m.high:.1f})" if m else "–" for m in times]
+                counts = [spread(samples, figure) for figure in CLIENT_COUNTS]
+                rows.append([scenario.title, side, *cells, *(number(m.median) if m else "–" for m in counts)])
     return _align(rows) if len(rows) > 1 else ""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from bench import admin, coordination, others, procs
 from bench.admin import AdminError
@@ -14,8 +15,9 @@ from bench.sides import Missing, Side
 
 PARTITIONS = 1000
 IDLE_S = 3.0
-STORM_REPS = 2
-"""A storm takes a minute."""
+STORM_REPS = {"storm": 2, "storm-clients": 3}
+"""At most: a storm takes a minute."""
+STORM_LEAD_IN_S = 15.0
 LEAD_IN_MAX, LEAD_IN_GAIN = 6, 0.95
 Results = dict[str, dict[str, list[Figures]]]
 """Scenario name, then side, then one entry per repetition that worked."""
@@ -58,7 +60,11 @@ def _interleave(
     if scenario.cost and scenario.kind in ("produce", "fetch", "latency", "txn", "commits"):
         for side in sides:
             _lead_in(fleet, scenario, side, kept, tell)
-    for rep in range(min(reps, STORM_REPS) if scenario.kind == "storm" else reps):
+    if scenario.kind == "storm-clients":
+        short = replace(scenario, shape=replace(scenario.shape, secs=min(scenario.shape.secs, STORM_LEAD_IN_S)))
+        for side in sides:
+            _once_unmeasured(fleet, short, side, tell)
+    for rep in range(min(reps, STORM_REPS.get(scenario.kind, reps))):
         for side in turned(sides, rep):
             try:
                 figures = _once(fleet, scenario, side, rep, kept)
@@ -82,6 +88,13 @@ def _lead_in(fleet: Fleet, scenario: Scenario, side: str, kept: dict[str, str], 
         tell(f"    {side}: lead-in: {problem}")
 
 
+def _once_unmeasured(fleet: Fleet, scenario: Scenario, side: str, tell: Tell) -> None:
+    try:
+        _once(fleet, scenario, side, -1, {})
+    except (LoadError, Missing, AdminError, OSError) as problem:
+        tell(f"    {side}: lead-in: {problem}")
+
+
 def settled(costs: Sequence[float]) -> bool:
     """Whether the last run was hardly cheaper than the best before it; or there have been enough."""
     if len(costs) >= LEAD_IN_MAX:
@@ -100,7 +113,7 @@ def _once(fleet: Fleet, scenario: Scenario, side: str, rep: int, kept: dict[str,
     if scenario.kind == "load":
         return coordination.load(fleet, side, rep)
     server = fleet.get(side, fsync=scenario.fsync)
-    if scenario.kind in ("txn", "members", "commits", "storm"):
+    if scenario.kind in ("txn", "members", "commits", "storm", "storm-clients"):
         return coordination.once(fleet, server, scenario)
     if scenario.kind == "partitions":
         return _partitions(server, rep)

@@ -22,6 +22,7 @@ Kind = Literal[
     "commits",
     "load",
     "storm",
+    "storm-clients",
 ]
 KIB = 1 << 10
 MIB = 1 << 20
@@ -77,7 +78,8 @@ class Scenario:
 
     def shortened(self) -> Scenario:
         """The same for `--quick`."""
-        shape = replace(self.shape, secs=min(self.shape.secs, {"endtoend": 3.0, "storm": 20.0}.get(self.kind, 1.5)))
+        bound_s = {"endtoend": 3.0, "storm": 20.0, "storm-clients": 20.0}.get(self.kind, 1.5)
+        shape = replace(self.shape, secs=min(self.shape.secs, bound_s))
         return replace(self, shape=shape)
 
 
@@ -108,6 +110,11 @@ def _fetch(conns: int, *targets: Target) -> Scenario:
     title = f"fetch 1 MiB, {conns} connection{'s' if conns > 1 else ''}"
     shape = Shape(conns=conns, partitions=conns)
     return Scenario(f"fetch-1m-{conns}c", title, "fetch", "mb_s", "cpu_s_gb", shape, 100, FETCH_BATCH, targets=targets)
+
+
+def _storm_of_clients(name: str, title: str) -> Scenario:
+    title = f"100 librdkafka consumers come and go, {title}"
+    return Scenario(f"storm-clients-{name}", title, "storm-clients", "still_p50_s", "cpu_s", Shape(secs=60))
 
 
 HALF_CPU = at_most("cpu_us_req", 0.5)
@@ -196,6 +203,9 @@ SCENARIOS: tuple[Scenario, ...] = (
     Scenario(
         "storm-consumer", "100 come and go, KIP-848: a partition still", "storm", "still_p50_s", "cpu_s", Shape(secs=60)
     ),
+    _storm_of_clients("range", "classic, librdkafka's default"),
+    _storm_of_clients("cooperative", "classic, cooperative-sticky"),
+    _storm_of_clients("consumer", "KIP-848"),
     Scenario("commits-10k", "offset commits of 10,000 groups", "commits", "commits_s", "cpu_us_req"),
     Scenario("load-1m", "1 M committed offsets back after a restart", "load", "back_s", "cpu_s"),
     Scenario(
