@@ -59,22 +59,22 @@ def test_console_producer_and_consumer(bootstrap: str, make_topic: MakeTopic, fr
         )
 
 
-def test_performance_tools(bootstrap: str, admin_tool: AdminTool, make_topic: MakeTopic) -> None:
+def test_performance_tools(admin_tool: AdminTool, make_topic: MakeTopic) -> None:
     topic = make_topic(3)
     sizes = ["--topic", topic, "--num-records", "50000"]
-    out = tool(bootstrap, TOOLS + "ProducerPerformance", *sizes, "--record-size", "100", "--throughput", "-1")
+    out = admin_tool(TOOLS + "ProducerPerformance", *sizes, "--record-size", "100", "--throughput", "-1")
     assert "50000 records sent" in out
-    out = tool(bootstrap, TOOLS + "ConsumerPerformance", *sizes)
+    out = admin_tool(TOOLS + "ConsumerPerformance", *sizes)
     header, values = (line.split(", ") for line in out.strip().splitlines()[-2:])
     assert int(dict(zip(header, values, strict=True))["data.consumed.in.nMsg"]) >= 50_000
     out = admin_tool(TOOLS + "GetOffsetShell", "--topic", topic)
     assert sum(int(line.rsplit(":", 1)[1]) for line in out.split()) == 50_000
 
 
-def test_end_to_end_latency_tool(bootstrap: str, make_topic: MakeTopic) -> None:
+def test_end_to_end_latency_tool(admin_tool: AdminTool, make_topic: MakeTopic) -> None:
     topic = make_topic()
     arguments = ["--topic", topic, "--num-records", "500", "--producer-acks", "all", "--record-size", "100"]
-    assert "Percentiles" in tool(bootstrap, TOOLS + "EndToEndLatency", *arguments)
+    assert "Percentiles" in admin_tool(TOOLS + "EndToEndLatency", *arguments)
 
 
 def events(path: Path) -> list[dict[str, Any]]:
