@@ -12,6 +12,8 @@ from bench.coordination import STORM_SETTINGS
 from tapelog.testing import Broker
 
 PARTITIONS, MEMBERS = 6, 5
+SHORT = ("session.timeout.ms=6000", "heartbeat.interval.ms=500")
+"""A cooperative member of librdkafka 2.16 that has no partition yet does not tell the group that it leaves."""
 
 
 @pytest.mark.slow
@@ -22,6 +24,7 @@ def test_every_record_comes_once_while_consumers_come_and_go(protocol: str) -> N
             a.create("events", PARTITIONS, {})
             a.wait_online("events", PARTITIONS)
         words = [broker.bootstrap, "events", PARTITIONS, MEMBERS, 4, 20, 7, *STORM_SETTINGS[protocol]]
+        words += SHORT if protocol != "consumer" else ()
         command = [str(build.storm()), *map(str, words)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=True)
     figures = json.loads(done.stdout)
