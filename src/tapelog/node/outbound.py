@@ -17,7 +17,7 @@ from typing import Final
 from tapelog.base.ports import REFUSED, ChannelEvents
 from tapelog.node.reactor import READ, WRITE, Pollable, Reactor
 
-RECEIVE_BYTES: Final = 1 << 18
+RECEIVE_BYTES: Final = 1 << 20
 UNSENT_BYTES_MAX: Final = 1 << 26
 _KEEP_ALIVE: Final = (("TCP_KEEPIDLE", 3), ("TCP_KEEPINTVL", 1), ("TCP_KEEPCNT", 3))
 """Seconds of silence, seconds between probes, and how many of them. Not every system has all of these."""
