@@ -13,6 +13,7 @@ import pytest
 
 from tests.clients.programs import KafkaTools, java, prepare, run
 from tests.support.names import Fresh, MakeTopic
+from tests.support.tape import Tape
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.needs("java")
@@ -175,8 +176,9 @@ def test_groups_and_offsets_tools(
     assert earliest.strip() == f"{topic}:0:10"
 
 
-def test_cluster_tools(admin_tool: AdminTool, make_topic: MakeTopic) -> None:
+def test_cluster_tools(admin_tool: AdminTool, make_topic: MakeTopic, tape: Tape) -> None:
     topic = make_topic()
+    tape("produce", topic, stdin="busy")  # then its log directory has tagged fields that Kafka does not know
     out = admin_tool(TOOLS + "LogDirsCommand", "--describe", "--topic-list", topic)
     (broker,) = json.loads(out.splitlines()[-1])["brokers"]
     assert broker["logDirs"][0]["partitions"][0]["partition"] == f"{topic}-0"
