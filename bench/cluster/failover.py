@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+import signal
 import statistics
 import sys
 import tempfile
@@ -51,6 +52,7 @@ def main() -> int:
     parser.add_argument("--json", type=Path, default=None, help="write every fault down here, and go on from there")
     parser.add_argument("--nice", type=int, default=0)
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, _stop)
     if options.nice:
         procs.prioritise(options.nice)
     settings = {
@@ -87,6 +89,11 @@ def main() -> int:
         shutil.rmtree(folder, ignore_errors=True)
     sys.stdout.write(table(results) + "\n")
     return 0
+
+
+def _stop(*_: object) -> None:
+    """Told to end: stop what was started."""
+    raise KeyboardInterrupt
 
 
 def _cluster(side: str, folder: Path, settings: dict[str, str]) -> Cluster:
