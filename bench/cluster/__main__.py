@@ -21,6 +21,8 @@ from bench.cluster import pieces
 from bench.cluster.ledger import Ledger, OtherSettingsError, Settings
 
 MORE_TO_DO = 75
+TOUCHED_MB_MAX = 6000
+"""About what the page cache holds of three nodes' logs before a topic is deleted again."""
 
 
 def main() -> int:
@@ -56,7 +58,7 @@ def main() -> int:
         return time.monotonic() < until
 
     try:
-        procs.touch_memory(procs.available_mb() // 2)
+        procs.touch_memory(min(TOUCHED_MB_MAX, procs.available_mb() // 2))
         if options.scale:
             complete = pieces.scale(ledger, folder, sides, options.reps, options.secs, in_time)
         else:
