@@ -32,12 +32,14 @@ UNTOUCHED = ("invariants", "__repr__", "__hash__", "__eq__")
 
 @dataclass(frozen=True)
 class Place:
-    """Where a mistake can be made: its number in the file, its line, and the first line of the function around it."""
+    """Where a mistake can be made: its number in the file, its line, and the first lines of the functions around it."""
 
     at: int
     line: int
     function: int
-    """0 outside functions: such a line runs when the module is imported."""
+    """The innermost; 0 outside functions: such a line runs when the module is imported."""
+    outer: int
+    """The outermost."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Made:
     line: int
     before: str
     after: str
-    text: str
+    tree: ast.Module
 
 
 def places(source: str) -> list[Place]:
@@ -63,7 +65,7 @@ def mistake(source: str, at: int) -> Made:
     tree = ast.fix_missing_locations(making.visit(ast.parse(source)))
     assert making.made is not None
     line, before, after = making.made
-    return Made(line, _short(before), _short(after), ast.unparse(tree))
+    return Made(line, _short(before), _short(after), tree)
 
 
 def _short(code: str) -> str:
@@ -76,10 +78,11 @@ class _Mistakes(ast.NodeTransformer):
         self.at = at
         self.places: list[Place] = []
         self.made: tuple[int, str, str] | None = None
-        self._function = 0
+        self._functions: list[int] = []
 
     def _turn(self, node: ast.expr | ast.stmt, changed: ast.AST) -> ast.AST:
-        self.places.append(Place(len(self.places), node.lineno, self._function))
+        around = self._functions or [0]
+        self.places.append(Place(len(self.places), node.lineno, around[-1], around[0]))
         if len(self.places) - 1 != self.at:
             return node
         self.made = (node.lineno, ast.unparse(node), ast.unparse(changed))
@@ -167,10 +170,9 @@ class _Mistakes(ast.NodeTransformer):
         return self._within(node)
 
     def _within(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
-        outer = self._function
-        self._function = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+        self._functions.append(min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]))
         self.generic_visit(node)
-        self._function = outer
+        self._functions.pop()
         return node
 
 

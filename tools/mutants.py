@@ -4,14 +4,16 @@ Makes small random mistakes (tools/mistakes.py says which, and which are left ou
 promises, one at a time, in clones of this checkout, and runs tests until one fails. First every test runs once
 without a mistake, and it is written down which functions it enters and what CPU time it takes (tools/touched.py). A
 mutant then meets the tests that enter its function: those of its own room, the other unit tests, properties and
-simulation. It counts as noticed when a test fails, and fails again alone, or takes far more CPU time than it took
-without the mistake. Client programs, chaos, and most of the simulator's seeds are not tried, and a function that no
-test enters is not noticed. Same seed and sources, same mutants; each that no test notices is told with its line.
+simulation. It counts as noticed when a test fails, fails again alone and passes without the mistake; or takes far more
+CPU time than it took without it, or sleeps for minutes. Client programs, chaos, and most of the simulator's seeds are
+not tried, and in a function that no test enters nothing is noticed. Same seed and sources, same mutants; each that no
+test notices is told with its line.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import concurrent.futures
 import itertools
 import json
@@ -24,6 +26,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,24 +51,24 @@ DEEP_TESTS = [
     *(f"tests/simulation/test_{name}.py" for name in ("raft", "life_of_a_node", "life_of_a_cluster")),
 ]
 SEEDS = {"TAPELOG_SEEDS": "75", "TAPELOG_CLUSTER_SEEDS": "60"}
-TEST_S = 300
-"""A test that only waits is ended after so long."""
-RUN_S = 3600
 MEMORY = 4 << 30
+UNMADE = "cannot be made"
+"""A mistake outside of functions, or one that changes what a function closes over: its file is written instead."""
 Touches = dict[str, dict[str, object]]
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """One mistake, and the function it is in."""
+    """One mistake: its number in its file, the functions it is in, and what it changes."""
 
     room: str
     file: str
     line: int
+    at: int
     function: int
+    outer: int
     before: str
     after: str
-    text: str
 
 
 def mutants(root: Path, rooms: list[str], count: int, seed: int) -> list[Mutant]:
@@ -81,8 +84,67 @@ def mutants(root: Path, rooms: list[str], count: int, seed: int) -> list[Mutant]
     for room, file, place in random.Random(seed).sample(found, min(count, len(found))):
         made = mistake(file.read_text(), place.at)
         name = str(file.relative_to(root))
-        sample.append(Mutant(room, name, made.line, place.function, made.before, made.after, made.text))
+        sample.append(Mutant(room, name, made.line, place.at, place.function, place.outer, made.before, made.after))
     return sample
+
+
+class Keeper:
+    """A pytest that has collected its tests and waits for mistakes (tools/touched.py)."""
+
+    def __init__(self, folder: Path, via: list[str], tests: list[str]) -> None:
+        asks, self._asks = os.pipe()
+        self._answers, answers = os.pipe()
+        words = ["-x", "--timeout", "0", "--basetemp", f"{folder}.tmp", *tests]
+        more = {"TAPELOG_ASKS": str(asks), "TAPELOG_ANSWERS": str(answers)}
+        self._process = start(folder, via, words, more, (asks, answers))
+        os.close(asks)
+        os.close(answers)
+        self._lines = os.fdopen(self._answers)
+        self.starts = bool(self._lines.readline().strip())
+
+    def ask(self, tests: dict[str, float], mutant: Mutant | None) -> str:
+        """The first of these tests that fails; empty if none does."""
+        asked: dict[str, object] = {"file": "", "tests": tests}
+        if mutant is not None:
+            asked |= {"file": mutant.file, "at": mutant.at, "outer": mutant.outer}
+        os.write(self._asks, f"{json.dumps(asked)}\n".encode())
+        return str(json.loads(self._lines.readline() or '"no end: all of it died"'))
+
+    def close(self) -> None:
+        """End it."""
+        os.close(self._asks)
+        self._lines.close()
+        try:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self._process.wait()
+
+
+def start(
+    folder: Path, via: list[str], words: list[str], more: dict[str, str], pipes: tuple[int, ...] = ()
+) -> subprocess.Popen[bytes]:
+    """A pytest in this clone, with tools/touched.py."""
+    environment = {
+        **os.environ,
+        **SEEDS,
+        **more,
+        "TAPELOG_HOT": "interpreted",
+        "PYTHONPATH": f"{folder}/src:{REPOSITORY}/tools",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    python = str(REPOSITORY / ".venv" / "bin" / "python")
+    usual = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "touched", "--tb", "no"]
+    return subprocess.Popen(
+        [*via, python, *usual, *words],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        pass_fds=pipes,
+        start_new_session=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)),
+    )
 
 
 class Bench:
@@ -91,7 +153,7 @@ class Bench:
     def __init__(self, folder: Path, commit: str, via: list[str]) -> None:
         self.folder = folder
         self.via = via
-        self.failed = folder.with_suffix(".failed")
+        self._sound: Keeper | None = None
         subprocess.run(["git", "clone", "-q", "--shared", str(REPOSITORY), str(folder)], check=True)
         subprocess.run(["git", "checkout", "-q", commit], cwd=folder, check=True)
         (folder / ".venv").symlink_to(REPOSITORY / ".venv")
@@ -99,82 +161,66 @@ class Bench:
     def touches(self, tests: str) -> Touches:
         """Every test: what it enters and takes, from a run without mistakes."""
         told = self.folder.with_suffix(".touches")
-        more = {"TAPELOG_TOUCHES": str(told), "TAPELOG_TOUCHED_ROOT": f"{self.folder}/"}
-        self._pytest(["--timeout", "0", tests], more)
+        start(self.folder, self.via, ["--timeout", "0", tests], {"TAPELOG_TOUCHES": str(told)}).wait()
         table: Touches = json.loads(told.read_text())
         return table
 
     def noticed(self, mutant: Mutant, table: Touches) -> str:
         """By which test; empty if by none."""
-        key = f"{mutant.file}:{mutant.function}"
-        costs = {
-            name: float(str(row["cpu"]))
-            for name, row in table.items()
-            if not mutant.function or key in row["entered"]  # type: ignore[operator]
-        }
-        own = [name for name in costs if name.startswith(OWN[mutant.room])]
-        deep = [name for name in costs if not name.startswith(UNIT)]
-        near = [name for name in costs if name.startswith(UNIT) and name not in own]
+        if self._sound is None:
+            self._sound = Keeper(self.folder, self.via, _files(table))
+        groups = _groups(mutant, table)
+        by = self._try(self._sound, mutant, groups, self._sound) if mutant.function else UNMADE
+        if by != UNMADE:
+            return by
         file = self.folder / mutant.file
         original = file.read_text()
-        file.write_text(mutant.text)
+        file.write_text(ast.unparse(mistake(original, mutant.at).tree))
+        keeper = Keeper(self.folder, self.via, _files(dict.fromkeys(itertools.chain(*groups))))
         try:
-            for group in (own, near, deep):
-                by = self._try({name: costs[name] for name in sorted(group, key=lambda one: (costs[one], one))})
-                if by:
-                    return by
-            return ""
+            return self._try(keeper, None, groups, self._sound) if keeper.starts else "does not start"
         finally:
+            keeper.close()
             file.write_text(original)
-            shutil.rmtree(self.folder / ".hypothesis", ignore_errors=True)
 
-    def _try(self, tests: dict[str, float]) -> str:
-        while tests:
-            by = self._first_failure(tests)
-            if not by or by.startswith("no end") or by not in tests or self._first_failure({by: tests[by]}):
-                return by
-            tests = dict(itertools.islice(tests.items(), list(tests).index(by) + 1, None))  # it failed by chance
+    def close(self) -> None:
+        """End what waits."""
+        if self._sound is not None:
+            self._sound.close()
+
+    def _try(self, keeper: Keeper, mutant: Mutant | None, groups: list[dict[str, float]], sound: Keeper) -> str:
+        for group in groups:
+            tests = group
+            while tests:
+                by = keeper.ask(tests, mutant)
+                if not by:
+                    break
+                if by not in tests:
+                    return by
+                alone = {by: tests[by]}
+                if keeper.ask(alone, mutant) and not sound.ask(alone, None):
+                    return by
+                tests = dict(itertools.islice(tests.items(), list(tests).index(by) + 1, None))  # it failed by chance
+            shutil.rmtree(self.folder / ".hypothesis", ignore_errors=True)
         return ""
 
-    def _first_failure(self, tests: dict[str, float]) -> str:
-        chosen = self.folder.with_suffix(".chosen")
-        chosen.write_text(json.dumps(tests))
-        self.failed.unlink(missing_ok=True)
-        files = list(dict.fromkeys(name.partition("::")[0] for name in tests))
-        more = {"TAPELOG_CHOSEN": str(chosen), "TAPELOG_FAILED": str(self.failed)}
-        passed = self._pytest(["-x", "--timeout", str(TEST_S), *files], more)
-        return "" if passed else self.failed.read_text() if self.failed.exists() else "does not start"
 
-    def _pytest(self, words: list[str], more: dict[str, str]) -> bool:
-        environment = {
-            **os.environ,
-            **SEEDS,
-            **more,
-            "TAPELOG_HOT": "interpreted",
-            "PYTHONPATH": f"{self.folder}/src:{REPOSITORY}/tools",
-            "PYTHONDONTWRITEBYTECODE": "1",
-        }
-        python = str(REPOSITORY / ".venv" / "bin" / "python")
-        usual = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "touched", "--tb", "no"]
-        process = subprocess.Popen(
-            [*self.via, python, *usual, *words],
-            cwd=self.folder,
-            env=environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)),
-        )
-        try:
-            return process.wait(RUN_S) == 0
-        except subprocess.TimeoutExpired:
-            return False
-        finally:
-            try:
-                os.killpg(process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-            process.wait()
+def _files(tests: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(name.partition("::")[0] for name in tests))
+
+
+def _groups(mutant: Mutant, table: Touches) -> list[dict[str, float]]:
+    key = f"{mutant.file}:{mutant.function}"
+    costs = {
+        name: float(str(row["cpu"]))
+        for name, row in table.items()
+        if not mutant.function or key in row["entered"]  # type: ignore[operator]
+    }
+    groups: list[dict[str, float]] = [{}, {}, {}]
+    for name in sorted(costs, key=lambda one: (costs[one], one)):
+        own = name.startswith(OWN[mutant.room])
+        groups[0 if own else 1 if name.startswith(UNIT) else 2][name] = costs[name]
+    return groups
 
 
 class Trial:
@@ -188,15 +234,16 @@ class Trial:
         self.tried: list[dict[str, object]] = []
         self._waiting = iter(sample)
 
-    def work(self, bench: Bench, end: float) -> None:
+    def work(self, bench: Bench, end: float, pause: Path | None) -> None:
         """One mutant after the other, until none is left or the time is over."""
         for mutant in self._waiting:
+            while pause is not None and pause.exists():
+                time.sleep(1)
             if time.monotonic() > end:
                 return
             started = time.monotonic()
             by = bench.noticed(mutant, self.table)
-            about = {key: value for key, value in vars(mutant).items() if key != "text"}
-            self.tried.append({**about, "noticed_by": by, "seconds": round(time.monotonic() - started, 1)})
+            self.tried.append({**vars(mutant), "noticed_by": by, "seconds": round(time.monotonic() - started, 1)})
             if not by:
                 sys.stdout.write(f"\n{mutant.file}:{mutant.line}: {mutant.before}  ->  {mutant.after}\n")
             missed = sum(not one["noticed_by"] for one in self.tried)
@@ -246,12 +293,14 @@ def main() -> int:
     parser.add_argument("--commit", default="HEAD")
     parser.add_argument("--quick", action="store_true", help="only the unit tests: what they leave needs a second look")
     parser.add_argument("--via", default="", help="words before each command, such as 'nice -n 19'")
+    parser.add_argument("--pause", type=Path, default=None, help="begin no mutant while this file exists")
     parser.add_argument("--table", type=Path, default=None, help="a folder: what tests enter is kept and found there")
     parser.add_argument("--json", type=Path, default=None, help="write here after each mutant what came out")
     options = parser.parse_args()
     rooms = options.rooms.split(",")
     folder = Path(tempfile.mkdtemp(prefix="tapelog-mutants-"))
     began = time.monotonic()
+    benches: list[Bench] = []
     try:
         benches = [Bench(folder / str(number), options.commit, options.via.split()) for number in range(options.jobs)]
         sample = mutants(benches[0].folder, rooms, options.count, options.seed)
@@ -260,9 +309,11 @@ def main() -> int:
         trial = Trial(sample, table, options.seed, options.json)
         end = began + options.minutes * 60
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            for done in [pool.submit(trial.work, bench, end) for bench in benches]:
+            for done in [pool.submit(trial.work, bench, end, options.pause) for bench in benches]:
                 done.result()
     finally:
+        for bench in benches:
+            bench.close()
         shutil.rmtree(folder, ignore_errors=True)
     share = trial.sum_up(rooms, (time.monotonic() - began) / 60)
     return 0 if share >= options.at_least else 1

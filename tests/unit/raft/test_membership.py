@@ -12,15 +12,15 @@ from tapelog.wire.messages.remove_raft_voter_request import RemoveRaftVoterReque
 from tapelog.wire.messages.update_raft_voter_request import Listener as UpdatedListener
 from tapelog.wire.messages.update_raft_voter_request import UpdateRaftVoterRequest
 from tests.simulation.raft_world import CLUSTER, Node, World
-from tests.unit.raft.quorums import followers, raft_of, settled, started
+from tests.unit.raft.quorums import cut, followers, raft_of, settled, started
 
 Answers = list[KafkaError | None]
 
 
-def add(leader: Node, node: Node, *, ack_when_committed: bool = True) -> Answers:
+def add(leader: Node, node: Node, *, ack_when_committed: bool = True, timeout_ms: int = 1000) -> Answers:
     told: Answers = []
     listeners = [Listener(name="CONTROLLER", host="node", port=node.id)]
-    request = AddRaftVoterRequest(CLUSTER, 1000, node.id, node.disk.directory_id, listeners, ack_when_committed)
+    request = AddRaftVoterRequest(CLUSTER, timeout_ms, node.id, node.disk.directory_id, listeners, ack_when_committed)
     raft_of(leader).add_voter(request, told.append)
     leader.settle()
     return told
@@ -271,3 +271,21 @@ def test_an_observer_that_fell_silent_is_not_made_a_voter() -> None:
     assert code_of(add(leader, spare)) == ErrorCode.REQUEST_TIMED_OUT
     end = world.propose(leader)
     assert world.run(500, lambda: leader.applied == end)
+
+
+def test_who_has_waited_long_enough_for_a_change_is_told_so_once_and_it_may_still_happen() -> None:
+    world = started(nodes=3, spares=1)
+    world.run(500)
+    leader, spare = leader_of(world), world.nodes[3]
+    for node in world.nodes[:3]:
+        if node is not leader:
+            cut(world, node)
+    told = add(leader, spare, timeout_ms=100)
+    world.run(90)
+    assert told == []
+    world.run(20)
+    assert code_of(told) == ErrorCode.REQUEST_TIMED_OUT
+    world.cuts.clear()
+    settled(world)
+    assert all(len(raft_of(node).voters) == 4 for node in world.nodes)
+    assert len(told) == 1

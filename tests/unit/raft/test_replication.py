@@ -276,6 +276,18 @@ def test_a_snapshot_may_take_longer_to_write_than_a_leader_may_be_silent() -> No
     assert world.events["snapshot installed"] == 1
 
 
+def test_a_download_that_the_leader_stops_answering_is_begun_again() -> None:
+    world, leader, late = behind_a_snapshot()
+    late.boot()
+    assert world.run(1000, lambda: raft_of(late).following.download.under_way)
+    world.cuts[(leader.id, late.id)] = None
+    world.run(CONFIG.fetch_timeout_ms + 50)
+    assert not raft_of(late).following.download.under_way, "whether the leader is there, a fetch finds out"
+    world.cuts.clear()
+    settled(world)
+    assert world.events["snapshot installed"] == 1
+
+
 def test_a_damaged_snapshot_does_not_take_the_place_of_the_log() -> None:
     world, leader, late = behind_a_snapshot()
     ((id, good),) = leader.disk.snapshots.items()
