@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tapelog.log import names
+from tapelog.log.txn_index import ENTRY
 from tests.unit.log.bench import DIRECTORY, Bench
 
 pytestmark = pytest.mark.both_ways
@@ -225,3 +226,34 @@ def test_stray_snapshots_go() -> None:
         bench.log.close()
         bench.open(clean=True)
     assert [name for name in bench.files() if name.endswith(names.SNAPSHOT)] == ["00000000000000000008.snapshot"]
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        (7, 0, 2, 2),  # a plain record, no marker
+        (7, 0, 3, 3),  # a marker, but another producer's
+        (8, 2, 99, 99),  # behind the end
+        (7, 0, 5, 5),  # behind the checkpoint, and a marker that commits
+        (0, 0, 0, 0),  # a page that never reached the platter
+    ],
+)
+def test_only_aborted_transactions_that_a_marker_bears_out_are_kept(lie: tuple[int, int, int, int]) -> None:
+    bench = Bench()
+    bench.append(bench.idempotent(0, transactional=True))
+    bench.marker(abort=True)
+    bench.append(bench.batch(b"plain"))
+    bench.marker(abort=True, producer_id=8)  # it had written nothing here
+    point = checkpoint(bench)
+    bench.append(bench.idempotent(1, transactional=True))
+    bench.marker(abort=False)
+    bench.append(bench.idempotent(2, transactional=True))
+    bench.marker(abort=True)
+    path = bench.log.path_of(0, names.TXN_INDEX)
+    durable = bench.disk.read_file(path)
+    bench.disk.open(path).write_at(0, durable + ENTRY.pack(0, *lie))
+    bench.kill(point)
+    found = [one.as_tuple() for one in bench.log.aborted_transactions(0, 100)]
+    assert found == [(7, 0, 1, 2), (7, 6, 7, 8)]
+    bench.log.close()
+    assert [ENTRY.unpack_from(bench.disk.read_file(path), at)[3] for at in (0, ENTRY.size)] == [1, 7]
