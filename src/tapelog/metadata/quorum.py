@@ -148,7 +148,7 @@ class MetadataLog:
             data = self.snapshots.read(id)
             try:
                 image = snapshot.decode_image(data, id, empty.cluster_id)
-            except (WireError, MetadataReplayError):
+            except WireError:
                 damaged.append(id)
                 continue
             self._snapshot, self._snapshot_size = id, len(data)
