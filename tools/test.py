@@ -26,7 +26,7 @@ from plan import CHECKS, COMPILED, INTERPRETED, QUICK, SUITES, TOOLS, Check, Sui
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
 KAFKA_LIB = ROOT / ".tools" / "kafka" / "lib"
-LIMIT_S = 900
+LIMIT_S = 1800
 
 
 @dataclass

@@ -8,8 +8,11 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
+PATIENCE_S = 45.0
+"""Long, because nobody waits longer than it takes, and the machine may be busy with something else."""
 
-def until(condition: Callable[[], T], what: str, *, seconds: float = 20.0, pause: float = 0.02) -> T:
+
+def until(condition: Callable[[], T], what: str, *, seconds: float = PATIENCE_S, pause: float = 0.02) -> T:
     """The first truthy value of `condition`; fails, naming `what` and the last value, once `seconds` have passed."""
     deadline = time.monotonic() + seconds
     while True:
