@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import pytest
 
+from tapelog.coordinators.consumer.reconcile import Goal
 from tapelog.coordinators.transactions.completion import Completions
 from tapelog.log.log import Log
 from tapelog.metadata import election
@@ -153,6 +154,17 @@ def end_told_too_early(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Partition, "high_watermark_is_known", property(lambda self: True))
 
 
+def given_before_given_back(patch: pytest.MonkeyPatch) -> None:
+    """A partition goes to its next owner although the one before has not given it back."""
+    init = Goal.__init__
+
+    def careless(self: Goal, *args: Any) -> None:
+        init(self, *args)
+        self.is_taken = lambda *_: False
+
+    patch.setattr(Goal, "__init__", careless)
+
+
 PLANTS: Final[dict[str, Plant]] = {
     plant.__name__: plant
     for plant in (
@@ -170,5 +182,6 @@ PLANTS: Final[dict[str, Plant]] = {
         below_min_isr_commits,
         anybody_enters_the_isr,
         end_told_too_early,
+        given_before_given_back,
     )
 }

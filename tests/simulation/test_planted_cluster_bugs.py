@@ -21,6 +21,7 @@ KNOWN: dict[str, tuple[int, ...]] = {
     "follower_before_fsync": (5, 9, 33),
     "followers_forget_producers": (0, 1),
     "forgotten_truncation": (3, 10, 12),
+    "given_before_given_back": (3,),
     "high_watermark_goes_back": (0, 1, 2),
     "isr_never_shrinks": (0, 5, 20),
     "marker_lost_on_failover": (10, 15, 26),

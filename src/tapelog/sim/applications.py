@@ -12,6 +12,7 @@ from typing import Any, Final
 from tapelog.sim.administrator import Administrator
 from tapelog.sim.cluster import Cluster
 from tapelog.sim.following import Follower
+from tapelog.sim.groups import Groups
 from tapelog.sim.machine import PORT, Machine
 from tapelog.sim.payments import PARTITIONS as PAYMENT_PARTITIONS
 from tapelog.sim.payments import TOPIC as PAYMENTS
@@ -32,6 +33,8 @@ PARTITIONS: Final = 2
 ACKS: Final = (-1, 1, -1)
 """What each producer asks for; they take turns over the partitions."""
 GROUP: Final = "billing"
+SUBSCRIBED: Final = ((TOPIC, PARTITIONS), (PAYMENTS, PAYMENT_PARTITIONS))
+"""What groups with members read."""
 DECIDED_MS_MAX: Final = 5000
 """Transactions that nobody ended are aborted for their age by then."""
 
@@ -39,7 +42,7 @@ DECIDED_MS_MAX: Final = 5000
 class Applications:
     """All of them, on a Cluster."""
 
-    def __init__(self, cluster: Cluster, note: Callable[[str], None], rack: str = "") -> None:
+    def __init__(self, cluster: Cluster, note: Callable[[str], None], rack: str = "", *, groups: bool = False) -> None:
         """Consumers of orders, and one of payments, are in that rack, if one is given."""
         self.cluster = cluster
         self.entropy = cluster.entropy.fork()
@@ -57,6 +60,8 @@ class Applications:
         for follower in (self.orders, watcher, self.everything):
             follower.end_of = cluster.promises.committed_end
         self.administrator = Administrator(cluster, self.entropy, note)
+        parts = [(topic, index) for topic, count in SUBSCRIBED for index in range(count)]
+        self.groups = Groups(cluster, self.entropy.fork(), parts, note) if groups else None
         self.ends = [0] * PARTITIONS
         self.committed = 0
         self.attempted = 0
@@ -68,6 +73,8 @@ class Applications:
         """Make the topics."""
         self.administrator.create(TOPIC, PARTITIONS)
         self.administrator.create(PAYMENTS, PAYMENT_PARTITIONS)
+        if self.groups is not None:
+            self.groups.begin()
 
     # -- what they do
 
@@ -143,6 +150,11 @@ class Applications:
 
         return ask_end(TOPIC, index), 5, done
 
+    def join(self) -> None:
+        """A member of a group comes, goes or stalls, where there are any."""
+        if self.groups is not None:
+            self.groups.act()
+
     def administer(self) -> None:
         """The administrator changes something."""
         self.administrator.act()
@@ -153,6 +165,8 @@ class Applications:
             if producer.client is None or producer.client.closed:
                 producer.connected(self.cluster.session(f"producer-{producer.number}"))
             producer.push()
+        if self.groups is not None:
+            self.groups.push()
         self.payments.push()
         self.orders.push()
         self.everything.push()
@@ -161,6 +175,8 @@ class Applications:
         """Nobody stalls any more."""
         self.payments.wake()
         self.administrator.wake()
+        if self.groups is not None:
+            self.groups.wake()
 
     @property
     def idle(self) -> bool:
@@ -172,6 +188,7 @@ class Applications:
         waiting = [f"producer {producer.number}" for producer in self.producers if not producer.idle]
         waiting += [one.waits_for for one in self.payments.instances if not one.idle]
         waiting += ["the administrator"] if self.administrator.busy else []
+        waiting += self.groups.waiting() if self.groups is not None else []
         return waiting
 
     @property
@@ -198,6 +215,8 @@ class Applications:
         if final:
             self.cluster.world.run_until(self._decided, DECIDED_MS_MAX)
         self.payments.check(client, final=final)
+        if self.groups is not None:
+            self.groups.check(client)
         promised = self.committed  # before asking: what is under way may be acknowledged first
         found_offset = self._offset(client)
         assert promised <= max(found_offset, 0) <= self.attempted, (

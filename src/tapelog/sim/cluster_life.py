@@ -55,7 +55,9 @@ class ClusterLife:
         self.trace: list[str] = []
         self.events: dict[str, int] = {}
         self.faults = Faults(self.cluster, self.note)
-        self.applications = Applications(self.cluster, self.note, "rack-2" if self.way.nearest else "")
+        self.applications = Applications(
+            self.cluster, self.note, "rack-2" if self.way.nearest else "", groups=self.way.groups
+        )
         self.alarm = Alarm()
         self.cluster.promises.on_led = self._led
         self.cluster.promises.fragile = lambda: self.faults.fragile
@@ -87,6 +89,7 @@ class ClusterLife:
             (6, apps.look_at_end),
             (25, apps.pay),
             (12, apps.administer),
+            *([(14, apps.join)] if self.way.groups else []),
         ]
         actions = [
             *work,
@@ -152,6 +155,8 @@ class ClusterLife:
         if self.seed % TRIAL_EVERY == 0:
             self.note("trials")
             Trials(self.cluster, self.applications, self.pass_time).a_follower_s_disk_is_stuck()
+        if self.applications.groups is not None:
+            self.applications.groups.end()
         self.note("power fails everywhere")
         for machine in self.cluster.machines:
             if machine.up:
@@ -167,6 +172,8 @@ class ClusterLife:
         self.applications.check(final=True)
         self.note(f"acknowledged {self.applications.acknowledged}")
         self.cluster.rare.count("producer-epoch overflow", self.applications.payments.overflows)
+        if self.applications.groups is not None:
+            self.cluster.rare.count("commit of a former member refused", self.applications.groups.refused)
         self.cluster.rare.count("record read from a follower", self.applications.read_elsewhere)
 
     def _why(self) -> str:

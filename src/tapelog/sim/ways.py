@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from tapelog.coordinators.transactions import ending, initialise, states
 from tapelog.node import housekeeping
+from tapelog.sim.groups import SETTINGS as GROUPS
 
 FEW_EPOCHS: Final = 4
 ALL_EPOCHS: Final = states.EPOCH_MAX
@@ -28,10 +29,14 @@ class Way:
         self.nearest = seed % 7 > 2
         """Consumers read from the replica in their rack."""
 
+        self.groups = seed % 5 == 3
+        """Consumer groups have members."""
+
     @property
     def settings(self) -> dict[str, str]:
         """What all nodes are told."""
-        return {**(SNAPSHOTS if self.snapshots else {}), **(NEAREST if self.nearest else {})}
+        told = ((self.snapshots, SNAPSHOTS), (self.nearest, NEAREST), (self.groups, GROUPS))
+        return {name: value for has, settings in told if has for name, value in settings.items()}
 
     @contextlib.contextmanager
     def lived(self) -> Iterator[None]:
