@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from tapelog.base.ports import DiskError, DiskFullError
-from tapelog.replication.traffic import look
+from tapelog.replication.traffic import look_on
 
 if TYPE_CHECKING:
     from tapelog.node.core import NodeCore
@@ -48,13 +48,13 @@ class Housekeeping:
         node = self.node
         now_ms = node.clock.monotonic_ms()
         self._watch_flush(now_ms)
+        look_on(node.hub, now_ms)
         if node.partitions.missing:
             node.partitions.retry_missing()
         directory = node.directory
         if now_ms - self._checkpointed_ms >= CHECKPOINT_MS or directory.checkpoint_due():
             self._checkpointed_ms = now_ms
             self._checkpoint()
-            look(node.hub, now_ms)
             node.metadata.log.maybe_snapshot()
         node.timers.after(WATCH_MS, self._watch_checkpoint)
 

@@ -8,6 +8,7 @@ then, so a leader that has just moved shows its load at once.
 
 from __future__ import annotations
 
+from itertools import islice
 from math import exp
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +19,10 @@ SPANS_S: Final = (60, 300)
 """What rates are smoothed over: the time constants of the two means."""
 FORGOTTEN_MS: Final = 3_600_000
 """Twelve long spans without any traffic: what is left of the rates is less than a hundred-thousandth."""
+LOOK_MS: Final = 5_000
+"""By the clock, every partition is looked at so often."""
+LOOKS_PER_STEP: Final = 1_000
+"""And no more than so many in a wake-up: a millisecond."""
 KINDS: Final = 5
 """Bytes in, records in, bytes out, bytes out to replicas, requests: the order of `Traffic.rates`."""
 
@@ -35,7 +40,7 @@ class Traffic:
         self.since_ms = since_ms
         self.moved_ms = now_ms
         """When a look found that something had happened since the one before."""
-        self._looked_ms = now_ms
+        self.looked_ms = now_ms
         self._means: list[float] = [0.0] * (KINDS * len(SPANS_S))
         self._seen: list[int] = [0] * KINDS
 
@@ -57,10 +62,10 @@ class Traffic:
 
     def look(self, now_ms: int) -> None:
         """Let the time since the last look count."""
-        elapsed_ms = now_ms - self._looked_ms
+        elapsed_ms = now_ms - self.looked_ms
         if elapsed_ms <= 0:
             return
-        self._looked_ms = now_ms
+        self.looked_ms = now_ms
         counts = [self.bytes_in, self.records_in, self.bytes_out, self.replica_bytes_out, self.requests]
         if counts[KINDS - 1] != self._seen[KINDS - 1]:
             self.moved_ms = now_ms
@@ -75,7 +80,7 @@ class Traffic:
 
     def rates(self, span: int) -> list[float]:
         """Per second over SPANS_S[span], in the order of KINDS, as of the last look."""
-        age_ms = max(1, self._looked_ms - self.since_ms)
+        age_ms = max(1, self.looked_ms - self.since_ms)
         weight = 1.0 - exp(-age_ms / (SPANS_S[span] * 1000.0))
         first = span * KINDS
         return [mean / weight for mean in self._means[first : first + KINDS]]
@@ -86,8 +91,27 @@ class Traffic:
 
 
 def look(hub: Hub, now_ms: int) -> None:
-    """By the clock, and before somebody is told: bring the rates of all that is busy up to now."""
-    for partition, traffic in list(hub.busy.items()):
+    """Before somebody is told: bring the rates of all that is busy up to now."""
+    for traffic in hub.busy.values():
+        traffic.look(now_ms)
+
+
+def look_on(hub: Hub, now_ms: int) -> None:
+    """By the clock, often: the next of those that were not looked at for long; what is idle is forgotten.
+
+    Who was looked at longest ago is first in `hub.busy`."""
+    busy = hub.busy
+    for traffic in busy.values():
+        if now_ms - traffic.looked_ms < LOOK_MS:
+            return
+        break
+    for partition in list(islice(busy, LOOKS_PER_STEP)):
+        traffic = busy[partition]
+        if now_ms - traffic.looked_ms < LOOK_MS:
+            return
         traffic.look(now_ms)
         if traffic.forgettable(now_ms):
             partition.forget_traffic()
+        else:
+            del busy[partition]
+            busy[partition] = traffic

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tapelog.replication.traffic import FORGOTTEN_MS, SPANS_S, Traffic, look
+from tapelog.replication.partition import Partition
+from tapelog.replication.traffic import FORGOTTEN_MS, LOOK_MS, LOOKS_PER_STEP, SPANS_S, Traffic, look, look_on
 from tests.unit.replication.bench import OTHER, Bench
 
 ONE_MINUTE, FIVE_MINUTES = range(len(SPANS_S))
@@ -86,7 +87,25 @@ def test_what_was_idle_for_long_is_forgotten() -> None:
     partition = bench.lead()
     bench.store(1)
     look(bench.hub, 101_000)
-    look(bench.hub, 100_999 + FORGOTTEN_MS)
+    look_on(bench.hub, 100_999 + FORGOTTEN_MS)
     assert partition in bench.hub.busy
-    look(bench.hub, 101_000 + FORGOTTEN_MS)
+    look_on(bench.hub, 101_000 + FORGOTTEN_MS)
+    assert partition in bench.hub.busy, "not so soon again"
+    look_on(bench.hub, 100_999 + FORGOTTEN_MS + LOOK_MS)
     assert partition.traffic is None and bench.hub.busy == {}
+
+
+def test_the_clock_looks_at_a_bounded_number_and_at_each_every_five_seconds() -> None:
+    bench, count = Bench(), LOOKS_PER_STEP + 10
+    for index in range(count):
+        Partition(bench.hub, bench.partition.log, "t", b"t" * 16, index, 0).counted()
+    first = list(bench.hub.busy.values())
+
+    def looked(now_ms: int) -> int:
+        look_on(bench.hub, now_ms)
+        return sum(traffic.looked_ms == now_ms for traffic in first)
+
+    assert looked(LOOK_MS - 1) == 0
+    assert [looked(LOOK_MS), looked(LOOK_MS + 250), looked(LOOK_MS + 500)] == [LOOKS_PER_STEP, 10, 0]
+    assert [looked(2 * LOOK_MS), looked(2 * LOOK_MS + 250)] == [LOOKS_PER_STEP, 10]
+    assert len(bench.hub.busy) == count
