@@ -8,7 +8,7 @@ from tapelog.base.ports import DiskFullError
 from tapelog.log.log import CLIENT
 from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.record_batch import Record, build_batch
-from tests.unit.replication.bench import Bench, Reader
+from tests.unit.replication.bench import OTHER, THIRD, Bench, Reader
 
 
 def test_waiters_are_told_in_order_when_the_flush_that_covers_them_ends() -> None:
@@ -114,6 +114,21 @@ def test_only_watched_partitions_report_their_high_watermark() -> None:
     bench.append(2)
     bench.partition.write()
     assert bench.hub.advanced == [bench.partition]
+
+
+def test_a_claim_that_moves_nothing_wakes_nobody() -> None:
+    bench = Bench()
+    bench.lead()
+    bench.store(1)
+    bench.claim(OTHER, 1)
+    bench.claim(THIRD, 1)
+    assert bench.high_watermark == 1
+    reader = Reader()
+    bench.partition.watched = True
+    bench.partition.add_fetch(reader)
+    for replica in (OTHER, THIRD):
+        bench.claim(replica, 1, after_ms=1)
+    assert bench.hub.ripe == [] and bench.hub.advanced == []
 
 
 def test_who_waits_for_what_is_already_committed_is_told_at_once() -> None:
