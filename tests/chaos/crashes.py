@@ -171,7 +171,14 @@ class Crashes:
     """The story: start everything, crash as often as told, come to an end, judge."""
 
     def __init__(
-        self, server: Server, promise: str, scratch: Path, seed: int, protocol: str, instances: int = 2
+        self,
+        server: Server,
+        promise: str,
+        scratch: Path,
+        seed: int,
+        protocol: str,
+        instances: int = 3,
+        rate: int = RATE,
     ) -> None:
         self.server, self.promise, self.protocol = server, promise, protocol
         self.chance = random.Random(f"{promise} {protocol} {seed}")
@@ -181,9 +188,10 @@ class Crashes:
         made = admin.create_topics([NewTopic(name, PARTITIONS, 1) for name in (INPUT, OUTPUT, AUDIT)])
         for one in made.values():
             one.result(20)
-        self.feed = Feed(server.bootstrap)
+        self.feed = Feed(server.bootstrap, rate)
         self.live = LiveReader(server.bootstrap, OUTPUT)
         self.applications: list[subprocess.Popen[bytes] | None] = [None] * instances
+        self.away: set[int] = set()
         self.feed.start()
         self.live.start()
         for number in range(instances):
@@ -204,7 +212,11 @@ class Crashes:
             self.applications[number] = subprocess.Popen(command, stderr=log, env=env)
 
     def crash(self) -> None:
-        """Kill the application and the broker, in some order, mostly both; start again what is dead."""
+        """Kill the application and the broker, in some order, mostly both; start again what is dead.
+
+        One instance may stay away until the next crash: what it left open lasts, and the others get its partitions.
+        """
+        back, self.away = self.away, set()
         victims: list[int] = [number for number in range(len(self.applications)) if self.chance.random() < 0.8]
         broker = self.chance.random() < 0.8 or not victims
         order: list[int | None] = [*victims, *([None] if broker else [])]
@@ -218,11 +230,14 @@ class Crashes:
                 time.sleep(self.chance.uniform(0, 0.05))
         if broker:
             self.server.start()
+        if victims and self.chance.random() < 0.3:
+            self.away = {self.chance.choice(victims)}
         for number, process in enumerate(self.applications):
-            if process is not None and (number in victims or process.poll() is not None):
+            if process is not None and (number in victims or number in back or process.poll() is not None):
                 process.kill()
                 process.wait()
-                self._start(number)
+                if number not in self.away:
+                    self._start(number)
 
     def progress(self) -> None:
         """Until the live reader has seen output written from now on: a lack of progress is a failure too."""
@@ -270,6 +285,8 @@ class Crashes:
             time.sleep(self.chance.uniform(0.0, 0.6))  # the random point
             self.crash()
             self.progress()
+        for number in self.away:
+            self._start(number)
         inputs = self.feed.finish()
         self._drain()
         for process in self.applications:
