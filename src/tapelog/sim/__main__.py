@@ -12,8 +12,12 @@ import sys
 import time
 
 from tapelog.sim.lives import Lived, commit, live, live_many
+from tapelog.sim.rare import never, table
 
 LAST_EVENTS = 25
+MANY = 1000
+"""So many lives must have seen every rare event."""
+TOLD_EVERY_S = 30
 
 
 def main() -> int:
@@ -28,7 +32,7 @@ def main() -> int:
     logging.getLogger("tapelog").setLevel(logging.CRITICAL + 1)
     began, failed = time.monotonic(), 0
     events: dict[str, int] = {}
-    virtual_ms = 0
+    virtual_ms, told_s = 0, 0.0
     seeds = range(options.seed, options.seed + options.seeds)
     lives = live_many(options.cluster, seeds, options.jobs) if options.seeds > 1 else [live(options.cluster, seeds[0])]
     for done, lived in enumerate(lives, 1):
@@ -40,15 +44,24 @@ def main() -> int:
         if lived.broken:
             failed += 1
             _tell(lived, options.cluster)
+        seconds = time.monotonic() - began
         if sys.stderr.isatty():
-            _progress(done, options.seeds, failed, time.monotonic() - began)
+            _progress(done, options.seeds, failed, seconds)
+        elif seconds - told_s > TOLD_EVERY_S:
+            told_s = seconds
+            sys.stdout.write(f"{done} of {options.seeds} seeds, {failed} failed, {seconds:.0f} s\n")
+            sys.stdout.flush()
     seconds = time.monotonic() - began
+    missing = never(events) if options.cluster and options.seeds >= MANY else []
     counted = ", ".join(f"{name} {events[name]}" for name in sorted(events) if not name.startswith("acknowledged"))
     sys.stdout.write(
         f"\n{options.seeds} seeds, {failed} failed; {virtual_ms / 1000:.0f} virtual s in {seconds:.1f} s "
-        f"({virtual_ms / 60_000 / max(seconds, 0.001):.1f} virtual hours per minute)\n{counted}\n"
+        f"({virtual_ms / 60_000 / max(seconds, 0.001):.1f} virtual hours per minute)\n"
+        f"{table(events, options.seeds) if options.cluster else counted}\n"
     )
-    return 1 if failed else 0
+    if missing:
+        sys.stdout.write(f"never happened: {', '.join(missing)}\n")
+    return 1 if failed or missing else 0
 
 
 def _tell(lived: Lived, cluster: bool) -> None:

@@ -11,6 +11,8 @@ from typing import Any, Final
 
 from tapelog.sim.administrator import Administrator
 from tapelog.sim.cluster import Cluster
+from tapelog.sim.events import TOPIC as EVENTS
+from tapelog.sim.events import Events
 from tapelog.sim.following import Follower
 from tapelog.sim.groups import Groups
 from tapelog.sim.machine import PORT, Machine
@@ -42,7 +44,15 @@ DECIDED_MS_MAX: Final = 5000
 class Applications:
     """All of them, on a Cluster."""
 
-    def __init__(self, cluster: Cluster, note: Callable[[str], None], rack: str = "", *, groups: bool = False) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        note: Callable[[str], None],
+        rack: str = "",
+        *,
+        groups: bool = False,
+        deletes: bool = False,
+    ) -> None:
         """Consumers of orders, and one of payments, are in that rack, if one is given."""
         self.cluster = cluster
         self.entropy = cluster.entropy.fork()
@@ -62,6 +72,7 @@ class Applications:
         self.administrator = Administrator(cluster, self.entropy, note)
         parts = [(topic, index) for topic, count in SUBSCRIBED for index in range(count)]
         self.groups = Groups(cluster, self.entropy.fork(), parts, note) if groups else None
+        self.events = Events(cluster, self.entropy.fork(), note) if deletes else None
         self.ends = [0] * PARTITIONS
         self.committed = 0
         self.attempted = 0
@@ -75,6 +86,8 @@ class Applications:
         self.administrator.create(PAYMENTS, PAYMENT_PARTITIONS)
         if self.groups is not None:
             self.groups.begin()
+        if self.events is not None:
+            self.administrator.create(EVENTS, 1)
 
     # -- what they do
 
@@ -150,6 +163,11 @@ class Applications:
 
         return ask_end(TOPIC, index), 5, done
 
+    def happen(self) -> None:
+        """Events are written or deleted, where there are any."""
+        if self.events is not None:
+            self.events.act()
+
     def join(self) -> None:
         """A member of a group comes, goes or stalls, where there are any."""
         if self.groups is not None:
@@ -167,6 +185,8 @@ class Applications:
             producer.push()
         if self.groups is not None:
             self.groups.push()
+        if self.events is not None:
+            self.events.push()
         self.payments.push()
         self.orders.push()
         self.everything.push()
@@ -188,6 +208,7 @@ class Applications:
         waiting = [f"producer {producer.number}" for producer in self.producers if not producer.idle]
         waiting += [one.waits_for for one in self.payments.instances if not one.idle]
         waiting += ["the administrator"] if self.administrator.busy else []
+        waiting += ["events"] if self.events is not None and not self.events.producer.idle else []
         waiting += self.groups.waiting() if self.groups is not None else []
         return waiting
 
@@ -217,6 +238,8 @@ class Applications:
         self.payments.check(client, final=final)
         if self.groups is not None:
             self.groups.check(client)
+        if self.events is not None:
+            self.events.check(client)
         promised = self.committed  # before asking: what is under way may be acknowledged first
         found_offset = self._offset(client)
         assert promised <= max(found_offset, 0) <= self.attempted, (

@@ -56,7 +56,11 @@ class ClusterLife:
         self.events: dict[str, int] = {}
         self.faults = Faults(self.cluster, self.note)
         self.applications = Applications(
-            self.cluster, self.note, "rack-2" if self.way.nearest else "", groups=self.way.groups
+            self.cluster,
+            self.note,
+            "rack-2" if self.way.nearest else "",
+            groups=self.way.groups,
+            deletes=self.way.deletes,
         )
         self.alarm = Alarm()
         self.cluster.promises.on_led = self._led
@@ -90,6 +94,7 @@ class ClusterLife:
             (25, apps.pay),
             (12, apps.administer),
             *([(14, apps.join)] if self.way.groups else []),
+            *([(14, apps.happen)] if self.way.deletes else []),
         ]
         actions = [
             *work,

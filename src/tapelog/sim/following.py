@@ -79,7 +79,12 @@ class Follower:
         request.rack_id = self.rack
         asked = {index: self.positions[index] for index in indexes}
         parts = [
-            FetchPartition(partition=index, fetch_offset=offset, partition_max_bytes=FETCH_BYTES)
+            FetchPartition(
+                partition=index,
+                current_leader_epoch=self.router.epochs.get(("leader", self.topic, index), -1),
+                fetch_offset=offset,
+                partition_max_bytes=FETCH_BYTES,
+            )
             for index, offset in asked.items()
         ]
         request.topics = [FetchTopic(topic=self.topic, partitions=parts)]

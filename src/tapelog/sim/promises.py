@@ -21,7 +21,7 @@ METADATA_KEY: Key = (b"", 0)
 class Seen:
     """What was last seen of a partition on a node."""
 
-    __slots__ = ("boot", "durable", "end", "epoch", "high_watermark", "leading", "partition")
+    __slots__ = ("boot", "durable", "end", "epoch", "high_watermark", "leading", "partition", "start")
 
     def __init__(self, boot: int, partition: Partition) -> None:
         self.boot = boot
@@ -29,6 +29,7 @@ class Seen:
         self.high_watermark = 0
         self.end = 0
         self.durable = 0
+        self.start = 0
         self.epoch = -1
         self.leading = False
 
@@ -116,10 +117,11 @@ class Promises:
             history = self.histories[key] = History(f"{partition.topic}-{partition.index}")
         who = f"node {machine.node_id}"
         assert epoch >= seen.epoch, f"{who}: {history.name} goes back from epoch {seen.epoch} to {epoch}"
-        assert high_watermark >= seen.high_watermark, (
+        empty = seen.start == seen.end  # an empty log may begin within a batch, and again where that batch does
+        assert high_watermark >= seen.high_watermark or empty, (
             f"{who}: the high watermark of {history.name} goes back from {seen.high_watermark} to {high_watermark}"
         )
-        seen.durable = log.durable_end
+        seen.durable, seen.start = log.durable_end, log.start_offset
         if high_watermark > seen.high_watermark:
             if leading:
                 self._copies(machine, key, history, high_watermark)

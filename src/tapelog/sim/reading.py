@@ -15,6 +15,7 @@ FETCH_BYTES: Final = 5000
 WAIT_MS: Final = 30
 READ_COMMITTED: Final = 1
 LATEST: Final = -1
+EARLIEST: Final = -2
 
 
 class Reading:
@@ -26,10 +27,10 @@ class Reading:
         self.last_stable_offset = 0
 
 
-def read(client: Client, topic: str, index: int, *, committed: bool = False) -> Reading:
+def read(client: Client, topic: str, index: int, *, committed: bool = False, start: int = 0) -> Reading:
     """Everything up to the high watermark; committed: up to the last stable offset, without what was aborted."""
     found = Reading()
-    offset, end = 0, end_of(client, topic, index)
+    offset, end = start, end_of(client, topic, index)
     while True:
         part = FetchPartition(partition=index, fetch_offset=offset, partition_max_bytes=FETCH_BYTES)
         request = FetchRequest(max_wait_ms=0, min_bytes=1, max_bytes=1 << 20, session_epoch=-1)
@@ -52,9 +53,9 @@ def end_of(client: Client, topic: str, index: int) -> int:
     return int(client.call(ask_end(topic, index), 5).topics[0].partitions[0].offset)
 
 
-def ask_end(topic: str, index: int) -> ListOffsetsRequest:
-    """The request for it."""
-    part = ListOffsetsPartition(partition_index=index, timestamp=LATEST)
+def ask_end(topic: str, index: int, which: int = LATEST) -> ListOffsetsRequest:
+    """The request for it; or for the start."""
+    part = ListOffsetsPartition(partition_index=index, timestamp=which)
     return ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=topic, partitions=[part])])
 
 

@@ -52,6 +52,8 @@ class Router:
         self.bootstrap = bootstrap
         self.addresses: dict[int, tuple[str, int]] = {}
         self.known: dict[Destination, int] = {}
+        self.epochs: dict[Destination, int] = {}
+        """The newest leader epoch heard of; what is older than that is not believed, as clients do."""
         self.request_ms = REQUEST_MS
         self._wires: dict[tuple[str, int], Wire] = {}
         self._waiting: dict[Destination, list[Waiting]] = {}
@@ -127,8 +129,10 @@ class Router:
                 self.addresses[broker.node_id] = (broker.host, broker.port)
             for topic in response.topics:
                 for part in topic.partitions:
-                    if part.leader_id >= 0:
-                        self.known["leader", topic.name or "", part.partition_index] = part.leader_id
+                    place = ("leader", topic.name or "", part.partition_index)
+                    if part.leader_id >= 0 and part.leader_epoch >= self.epochs.get(place, -1):
+                        self.known[place] = part.leader_id
+                        self.epochs[place] = part.leader_epoch
         self._looked(where)
 
     def _found(self, where: Destination, response: FindCoordinatorResponse | None) -> None:

@@ -31,6 +31,8 @@ class Way:
 
         self.groups = seed % 5 == 3
         """Consumer groups have members."""
+        self.deletes = seed % 4 == 2
+        """There is a topic whose oldest records are deleted."""
 
     @property
     def settings(self) -> dict[str, str]:
