@@ -117,11 +117,17 @@ def test_silence_while_there_is_something_to_read_is_a_stop(stage: Stage) -> Non
 
 
 def test_a_group_that_idled_is_fine_when_a_record_has_just_come(stage: Stage) -> None:
-    stage.produce(0)
-    stage.commit(1)
-    time.sleep(1)  # idle for the whole window, which is what this is about
-    stage.produce(0)
-    assert stage.verdict("--window", "1s") == "OK"
+    verdict = ""
+    for attempt in range(20):
+        stage.produce(0)
+        stage.commit(2 * attempt + 1)
+        time.sleep(1)  # idle for the whole window, which is what this is about
+        begun = time.monotonic()
+        stage.produce(0)
+        verdict = stage.verdict("--window", "1s")
+        if time.monotonic() - begun < 1:  # else the record has not just come: the machine is busy
+            break
+    assert verdict == "OK"
 
 
 def test_what_was_removed_unread_is_an_error(stage: Stage, admin: AdminClient) -> None:
