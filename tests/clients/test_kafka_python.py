@@ -114,6 +114,11 @@ def test_offsets_are_found_by_time(bootstrap: str, make_topic: MakeTopic) -> Non
     consumer.close()
 
 
+POLL_MS = 500
+"""What kafka-python's commit before a rebalance and its join may take: on a busy machine it never gets anywhere with 50
+(with poll(50) three of eighteen runs stood still at a load of 20, with 500 none)."""
+
+
 class Member(threading.Thread):
     """A group member in its own thread."""
 
@@ -138,7 +143,7 @@ class Member(threading.Thread):
         until(lambda: consumer.partitions_for_topic(self.topic), "the topic is known")
         consumer.subscribe([self.topic])
         while not self.stopping.is_set():
-            for place, records in consumer.poll(50).items():
+            for place, records in consumer.poll(POLL_MS).items():
                 self.read.update((place.partition, record.offset) for record in records)
             self.owned = {place.partition for place in consumer.assignment()}
         consumer.close()
