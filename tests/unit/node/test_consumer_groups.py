@@ -113,8 +113,9 @@ def test_members_go_on_after_a_restart_as_if_nothing_had_happened(how: str) -> N
     members.rig.reboot(getattr(members.rig.node, how))
     members.rig.client.call(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]), 4)
     answer = members.beat("m")
-    assert answer.assignment is None, "nothing changed for it"
+    assert members.owned(answer) == before, "nothing changed; it is told once more, over its new connection"
     assert answer.member_epoch == 2
+    assert members.beat("m").assignment is None
     described = members.described()
     assert described.group_state == "Stable"
     (member,) = described.members
