@@ -1,40 +1,31 @@
 """`python tools/mutants.py --count 200`: would the tests notice if a machine were wrong?
 
 Makes small random mistakes (tools/mistakes.py says which, and which are left out by rule) in the rooms that keep
-promises, one at a time, in clones of this checkout, and runs tests until one fails. First every test runs once
+promises, one at a time, in clones of this checkout, and runs tests until one fails. First every unit test runs once
 without a mistake, and it is written down which functions it enters and what CPU time it takes (tools/touched.py). A
-mutant then meets the tests that enter its function: those of its own room, the other unit tests, properties and
-simulation. It counts as noticed when a test fails, fails again alone and passes without the mistake; or takes far more
-CPU time than it took without it, or sleeps for minutes. Client programs, chaos, and most of the simulator's seeds are
-not tried, and in a function that no test enters nothing is noticed. Same seed and sources, same mutants; each that no
-test notices is told with its line.
+mutant then meets the unit tests that enter its function, those of its own room first, and after them the properties
+and the simulation of its room. It counts as noticed when a test fails, fails again alone and passes without the
+mistake; or takes far more CPU time than it took without it, or sleeps for minutes. Client programs, chaos, and most of
+the simulator's seeds are not tried. Same seed and sources, same mutants; each that no test notices is told with its
+line.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
 import concurrent.futures
-import itertools
 import json
-import os
 import random
-import resource
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from mistakes import mistake, places
+from mutant_bench import DEEP_TESTS, UNIT_TESTS, Bench, Mutant, Touches
 
-REPOSITORY = Path(__file__).resolve().parent.parent
 SOURCES = "src/tapelog/"
-UNIT = "tests/unit/"
 ROOMS: dict[str, list[str]] = {
     "raft": ["raft/*.py"],
     "replication": ["replication/*.py"],
@@ -44,31 +35,6 @@ ROOMS: dict[str, list[str]] = {
     ],
     "coordinators": ["coordinators/**/*.py"],
 }
-OWN = {room: f"{UNIT}{'log' if room == 'recovery' else room}/" for room in ROOMS}
-UNIT_TESTS = [f"{UNIT}{room}" for room in ("raft", "replication", "log", "coordinators", "metadata", "node", "server")]
-DEEP_TESTS = [
-    "tests/properties",
-    *(f"tests/simulation/test_{name}.py" for name in ("raft", "life_of_a_node", "life_of_a_cluster")),
-]
-SEEDS = {"TAPELOG_SEEDS": "75", "TAPELOG_CLUSTER_SEEDS": "60"}
-MEMORY = 4 << 30
-UNMADE = "cannot be made"
-"""A mistake outside of functions, or one that changes what a function closes over: its file is written instead."""
-Touches = dict[str, dict[str, object]]
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """One mistake: its number in its file, the functions it is in, and what it changes."""
-
-    room: str
-    file: str
-    line: int
-    at: int
-    function: int
-    outer: int
-    before: str
-    after: str
 
 
 def mutants(root: Path, rooms: list[str], count: int, seed: int) -> list[Mutant]:
@@ -86,141 +52,6 @@ def mutants(root: Path, rooms: list[str], count: int, seed: int) -> list[Mutant]
         name = str(file.relative_to(root))
         sample.append(Mutant(room, name, made.line, place.at, place.function, place.outer, made.before, made.after))
     return sample
-
-
-class Keeper:
-    """A pytest that has collected its tests and waits for mistakes (tools/touched.py)."""
-
-    def __init__(self, folder: Path, via: list[str], tests: list[str]) -> None:
-        asks, self._asks = os.pipe()
-        self._answers, answers = os.pipe()
-        words = ["-x", "--timeout", "0", "--basetemp", f"{folder}.tmp", *tests]
-        more = {"TAPELOG_ASKS": str(asks), "TAPELOG_ANSWERS": str(answers)}
-        self._process = start(folder, via, words, more, (asks, answers))
-        os.close(asks)
-        os.close(answers)
-        self._lines = os.fdopen(self._answers)
-        self.starts = bool(self._lines.readline().strip())
-
-    def ask(self, tests: dict[str, float], mutant: Mutant | None) -> str:
-        """The first of these tests that fails; empty if none does."""
-        asked: dict[str, object] = {"file": "", "tests": tests}
-        if mutant is not None:
-            asked |= {"file": mutant.file, "at": mutant.at, "outer": mutant.outer}
-        os.write(self._asks, f"{json.dumps(asked)}\n".encode())
-        return str(json.loads(self._lines.readline() or '"no end: all of it died"'))
-
-    def close(self) -> None:
-        """End it."""
-        os.close(self._asks)
-        self._lines.close()
-        try:
-            os.killpg(self._process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        self._process.wait()
-
-
-def start(
-    folder: Path, via: list[str], words: list[str], more: dict[str, str], pipes: tuple[int, ...] = ()
-) -> subprocess.Popen[bytes]:
-    """A pytest in this clone, with tools/touched.py."""
-    environment = {
-        **os.environ,
-        **SEEDS,
-        **more,
-        "TAPELOG_HOT": "interpreted",
-        "PYTHONPATH": f"{folder}/src:{REPOSITORY}/tools",
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
-    python = str(REPOSITORY / ".venv" / "bin" / "python")
-    usual = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "touched", "--tb", "no"]
-    return subprocess.Popen(
-        [*via, python, *usual, *words],
-        cwd=folder,
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        pass_fds=pipes,
-        start_new_session=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)),
-    )
-
-
-class Bench:
-    """A clone in which mutants are tried one after the other."""
-
-    def __init__(self, folder: Path, commit: str, via: list[str]) -> None:
-        self.folder = folder
-        self.via = via
-        self._sound: Keeper | None = None
-        subprocess.run(["git", "clone", "-q", "--shared", str(REPOSITORY), str(folder)], check=True)
-        subprocess.run(["git", "checkout", "-q", commit], cwd=folder, check=True)
-        (folder / ".venv").symlink_to(REPOSITORY / ".venv")
-
-    def touches(self, tests: str) -> Touches:
-        """Every test: what it enters and takes, from a run without mistakes."""
-        told = self.folder.with_suffix(".touches")
-        start(self.folder, self.via, ["--timeout", "0", tests], {"TAPELOG_TOUCHES": str(told)}).wait()
-        table: Touches = json.loads(told.read_text())
-        return table
-
-    def noticed(self, mutant: Mutant, table: Touches) -> str:
-        """By which test; empty if by none."""
-        if self._sound is None:
-            self._sound = Keeper(self.folder, self.via, _files(table))
-        groups = _groups(mutant, table)
-        by = self._try(self._sound, mutant, groups, self._sound) if mutant.function else UNMADE
-        if by != UNMADE:
-            return by
-        file = self.folder / mutant.file
-        original = file.read_text()
-        file.write_text(ast.unparse(mistake(original, mutant.at).tree))
-        keeper = Keeper(self.folder, self.via, _files(dict.fromkeys(itertools.chain(*groups))))
-        try:
-            return self._try(keeper, None, groups, self._sound) if keeper.starts else "does not start"
-        finally:
-            keeper.close()
-            file.write_text(original)
-
-    def close(self) -> None:
-        """End what waits."""
-        if self._sound is not None:
-            self._sound.close()
-
-    def _try(self, keeper: Keeper, mutant: Mutant | None, groups: list[dict[str, float]], sound: Keeper) -> str:
-        for group in groups:
-            tests = group
-            while tests:
-                by = keeper.ask(tests, mutant)
-                if not by:
-                    break
-                if by not in tests:
-                    return by
-                alone = {by: tests[by]}
-                if keeper.ask(alone, mutant) and not sound.ask(alone, None):
-                    return by
-                tests = dict(itertools.islice(tests.items(), list(tests).index(by) + 1, None))  # it failed by chance
-            shutil.rmtree(self.folder / ".hypothesis", ignore_errors=True)
-        return ""
-
-
-def _files(tests: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(name.partition("::")[0] for name in tests))
-
-
-def _groups(mutant: Mutant, table: Touches) -> list[dict[str, float]]:
-    key = f"{mutant.file}:{mutant.function}"
-    costs = {
-        name: float(str(row["cpu"]))
-        for name, row in table.items()
-        if not mutant.function or key in row["entered"]  # type: ignore[operator]
-    }
-    groups: list[dict[str, float]] = [{}, {}, {}]
-    for name in sorted(costs, key=lambda one: (costs[one], one)):
-        own = name.startswith(OWN[mutant.room])
-        groups[0 if own else 1 if name.startswith(UNIT) else 2][name] = costs[name]
-    return groups
 
 
 class Trial:
@@ -302,9 +133,11 @@ def main() -> int:
     began = time.monotonic()
     benches: list[Bench] = []
     try:
-        benches = [Bench(folder / str(number), options.commit, options.via.split()) for number in range(options.jobs)]
+        deep = {} if options.quick else DEEP_TESTS
+        for number in range(options.jobs):
+            benches.append(Bench(folder / str(number), options.commit, options.via.split(), deep))
         sample = mutants(benches[0].folder, rooms, options.count, options.seed)
-        table = touches(benches[0], UNIT_TESTS if options.quick else UNIT_TESTS + DEEP_TESTS, options.table)
+        table = touches(benches[0], UNIT_TESTS, options.table)
         sys.stdout.write(f"{len(table)} tests run in {time.monotonic() - began:.0f} s\n")
         trial = Trial(sample, table, options.seed, options.json)
         end = began + options.minutes * 60

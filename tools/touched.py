@@ -1,8 +1,8 @@
 """A pytest plugin for tools/mutants.py: which tests run which functions, and chosen tests against a mistake.
 
-With TAPELOG_TOUCHES naming a file, each test's CPU time and the functions under the working directory that it enters
-are written there. Otherwise the tests are collected once and wait: each line from the pipe TAPELOG_ASKS names a
-mistake (file and number, or none) and the tests to run in their order. A child of this process then replaces the one
+With TAPELOG_TOUCHES naming a file, each test's CPU time and the functions under src/ that it enters are written
+there. Otherwise the tests are collected once and wait: each line from the pipe TAPELOG_ASKS names a mistake (file and
+number, or none) and the tests, or files of tests, to run in their order. A child of this process then replaces the one
 function that is mistaken, runs the tests until the first fails, and its name is the answer: nothing is imported twice.
 A test fails too when it takes far more CPU time than it took without a mistake, or sleeps too long: other work on the
 machine does not count. Generated counterexamples are not made smaller: that they exist is enough.
@@ -58,7 +58,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     """Note what the test enters, or see that it ends."""
     if not TOUCHES:
         signal.signal(signal.SIGVTALRM, lambda *_: _answer(f"no end: {item.nodeid}"))
-        signal.setitimer(signal.ITIMER_VIRTUAL, _allowed.get(item.nodeid, 60.0) * TIMES_LONGER + LONGER_S)
+        allowed = _allowed[item.nodeid if item.nodeid in _allowed else item.nodeid.partition("::")[0]]
+        signal.setitimer(signal.ITIMER_VIRTUAL, allowed * TIMES_LONGER + LONGER_S)
         try:
             return (yield)
         finally:
@@ -100,7 +101,10 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
     """Wait for mistakes; in a child, one of them is made and its tests run as they always do."""
     if TOUCHES:
         return (yield)
-    items = {item.nodeid: item for item in session.items}
+    items: dict[str, list[pytest.Item]] = {}
+    for item in session.items:
+        items[item.nodeid] = [item]
+        items.setdefault(item.nodeid.partition("::")[0], []).append(item)
     functions = _functions()
     gc.freeze()
     os.write(ANSWERS, f"{len(items)}\n".encode())
@@ -112,7 +116,7 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
             if asked["file"]:
                 _make(functions, asked["file"], asked["at"], asked["outer"])
             _allowed.update(asked["tests"])
-            session.items = [items[name] for name in _allowed if name in items]
+            session.items = [item for name in _allowed for item in items.get(name, ())]
             break
         _wait(child)
     else:

@@ -79,14 +79,23 @@ def damaged(data: st.DataObject, good: bytes) -> bytes:
     return good[:at] + bytes([data.draw(st.integers(0, 255))]) + good[at + 1 :]
 
 
-@pytest.mark.parametrize("metadata", ["12345678\1\0\x10abcdefg", "12345678\1\0\x10abcdef", "12345678\0\0\x10abcdefg"])
-def test_metadata_that_looks_like_a_topic_id_is_metadata(metadata: str) -> None:
-    value = OffsetCommitValue(offset=5, leader_epoch=2, metadata=metadata, commit_timestamp=9)
+@pytest.mark.parametrize(
+    ("metadata", "version"),
+    [
+        ("12345678\1\0\x10abcdefg", 4),
+        ("12345678\1\0\x10abcdef", 4),
+        ("12345678\0\0\x10abcdefg", 4),
+        ("ab\x0112345678\1\0\x10abcdefgh", 2),
+        ("ab\x0112345678\1\0\x10", 1),
+    ],
+)
+def test_metadata_that_looks_like_a_topic_id_is_metadata(metadata: str, version: int) -> None:
+    value = OffsetCommitValue(offset=5, metadata=metadata, commit_timestamp=9)
     key = OffsetCommitKey(group="g", topic="orders", partition=0)
     state = GroupState()
-    assert OffsetLoader(state.offsets).load(0, *encode_record(CoordinatorRecord(key, value, 4)), -1)
+    assert OffsetLoader(state.offsets).load(0, *encode_record(CoordinatorRecord(key, value, version)), -1)
     ((_, found),) = state.offsets.newest("g")
-    assert (found.offset, found.leader_epoch, found.metadata, found.topic_id) == (5, 2, metadata, ZERO_UUID)
+    assert (found.offset, found.leader_epoch, found.metadata, found.topic_id) == (5, -1, metadata, ZERO_UUID)
 
 
 def test_names_are_kept_once_and_forgotten_afterwards() -> None:
