@@ -19,7 +19,8 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from tapelog.cli.output import reset_consoles
 from tests.clients.programs import KafkaTools
-from tests.support.names import Fresh, MakeTopic
+from tests.support.names import Fresh, LeaderOf, MakeTopic
+from tests.support.nodes import NODES
 from tests.support.tape import Tape
 from tests.support.waiting import until
 
@@ -36,8 +37,6 @@ SETTINGS = {
     "group.consumer.heartbeat.interval.ms": "300",
     "group.consumer.min.heartbeat.interval.ms": "100",
 }
-
-NODES = int(os.environ.get("TAPELOG_TEST_NODES", "1"))
 
 CLUSTER_SETTINGS = {
     "broker.session.timeout.ms": 3000,
@@ -116,6 +115,18 @@ def make_topic(admin: AdminClient, fresh: Fresh) -> MakeTopic:
         return topic
 
     return make
+
+
+@pytest.fixture
+def leader_of(admin: AdminClient) -> LeaderOf:
+    """The address of the node that leads partition 0 of a topic."""
+
+    def find(topic: str) -> str:
+        known = admin.list_topics(topic, timeout=10)
+        broker = known.brokers[known.topics[topic].partitions[0].leader]
+        return f"{broker.host}:{broker.port}"
+
+    return find
 
 
 @pytest.fixture

@@ -15,7 +15,8 @@ from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssigno
 from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 from aiokafka.errors import MessageSizeTooLargeError
 
-from tests.support.names import Fresh, MakeTopic
+from tests.support.names import Fresh, LeaderOf, MakeTopic
+from tests.support.nodes import one_node
 from tests.support.raw import Raw, batches, fetch
 
 
@@ -48,7 +49,9 @@ async def read(bootstrap: str, topic: str, count: int) -> list[Any]:
 
 
 @pytest.mark.parametrize("codec", [None, "gzip", "snappy", "lz4", "zstd"])
-def test_records_come_back_whole_and_in_order(bootstrap: str, make_topic: MakeTopic, codec: str | None) -> None:
+def test_records_come_back_whole_and_in_order(
+    bootstrap: str, make_topic: MakeTopic, leader_of: LeaderOf, codec: str | None
+) -> None:
     topic = make_topic()
 
     async def work() -> None:
@@ -68,7 +71,7 @@ def test_records_come_back_whole_and_in_order(bootstrap: str, make_topic: MakeTo
         assert [(r.offset, r.timestamp, r.key, r.value, tuple(r.headers)) for r in got] == sent
 
     run(work())
-    with Raw(bootstrap) as raw:
+    with Raw(leader_of(topic)) as raw:
         _code, _watermark, data = fetch(raw, topic, 0)
     expected = [None, "gzip", "snappy", "lz4", "zstd"].index(codec)
     assert {attributes & 7 for _first, _last, attributes, _magic in batches(data)} == {expected}
@@ -201,6 +204,7 @@ def test_members_come_and_go_and_every_record_is_read(
     run(work())
 
 
+@one_node
 def test_admin_manages_topics_and_groups(bootstrap: str, fresh: Fresh) -> None:
     topic = fresh()
 

@@ -31,6 +31,7 @@ from confluent_kafka.admin import (
 
 from tests.clients.conftest import wait_for_topic
 from tests.support.names import Fresh, MakeTopic
+from tests.support.nodes import one_node
 from tests.support.waiting import until
 
 
@@ -111,6 +112,7 @@ def test_defaults_fill_in_partitions_and_replicas(admin: AdminClient, fresh: Fre
     wait_for_topic(admin, topic, 1)
 
 
+@one_node
 def test_a_manual_assignment_is_honoured(admin: AdminClient, fresh: Fresh) -> None:
     topic = fresh()
     (broker,) = admin.list_topics(timeout=10).brokers
@@ -170,6 +172,7 @@ def test_the_older_alter_replaces_everything(admin: AdminClient, make_topic: Mak
     assert configs(admin, topic)["segment.bytes"].value == "1073741824"
 
 
+@one_node
 def test_broker_configs_are_described(admin: AdminClient) -> None:
     (broker,) = admin.list_topics(timeout=10).brokers
     resource = ConfigResource(ResourceType.BROKER, str(broker))
@@ -181,6 +184,7 @@ def test_broker_configs_are_described(admin: AdminClient) -> None:
     assert len(described) > 200
 
 
+@one_node
 def test_a_brokers_dynamic_config_reaches_its_topics(bootstrap: str, admin: AdminClient, make_topic: MakeTopic) -> None:
     topic = make_topic()
     (broker,) = admin.list_topics(timeout=10).brokers
@@ -313,6 +317,7 @@ def test_deleting_a_topic_forgets_its_offsets(
     until(forgotten, "the offsets are gone")
 
 
+@one_node
 def test_the_cluster_is_described(bootstrap: str, admin: AdminClient) -> None:
     described = admin.describe_cluster().result(20)
     (node,) = described.nodes

@@ -5,11 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tests.clients.programs import BUILT, HERE, java, prepare, run
+from tests.support.nodes import NODES, one_node
+
+ADMIN = pytest.param("admin", marks=one_node)
 
 
 @pytest.mark.needs("go")
 @pytest.mark.parametrize(
-    "check", ["codecs", "large", "groups", "static", "time", "admin", "recreate", "transactions", "session"]
+    "check", ["codecs", "large", "groups", "static", "time", ADMIN, "recreate", "transactions", "session"]
 )
 def test_franz_go(bootstrap: str, check: str) -> None:
     prepare("go")
@@ -17,14 +20,14 @@ def test_franz_go(bootstrap: str, check: str) -> None:
 
 
 @pytest.mark.needs("go")
-@pytest.mark.parametrize("check", ["codecs", "idempotent", "groups", "admin", "transactions"])
+@pytest.mark.parametrize("check", ["codecs", "idempotent", "groups", ADMIN, "transactions"])
 def test_sarama(bootstrap: str, check: str) -> None:
     prepare("go")
     run([str(BUILT / "go-checks"), bootstrap, f"sarama-{check}"])
 
 
 @pytest.mark.needs("node")
-@pytest.mark.parametrize("check", ["codecs", "large", "idempotent", "groups", "admin", "transactions"])
+@pytest.mark.parametrize("check", ["codecs", "large", "idempotent", "groups", ADMIN, "transactions"])
 def test_kafkajs(bootstrap: str, check: str) -> None:
     prepare("node")
     run(["node", str(HERE / "node" / "checks.js"), bootstrap, check])
@@ -39,7 +42,7 @@ JAVA_CHECKS = {
     "transaction-administration": ["txn-describing", "txn-aborting", "txn-fenced-by-admin"],
     "newer-groups": ["new-ten-members", "new-static", "new-and-classic", "new-rolling", "new-group-configs"],
     "newer-groups-by-pattern": ["new-patterns"],
-    "administration": ["topics", "configs", "records", "groups", "cluster"],
+    "administration": ["topics", "configs", "records", "groups", *(["cluster"] if NODES == 1 else [])],
 }
 
 

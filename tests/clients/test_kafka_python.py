@@ -21,7 +21,8 @@ from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAs
 from kafka.errors import MessageSizeTooLargeError, NonEmptyGroupError, TopicAlreadyExistsError
 from kafka.structs import OffsetAndMetadata
 
-from tests.support.names import Fresh, MakeTopic
+from tests.support.names import Fresh, LeaderOf, MakeTopic
+from tests.support.nodes import one_node
 from tests.support.raw import Raw, batches, fetch
 from tests.support.waiting import until
 
@@ -49,7 +50,9 @@ def read(bootstrap: str, topic: str, count: int, **config: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("codec", [None, "gzip", "snappy", "lz4", "zstd"])
-def test_records_come_back_whole_and_in_order(bootstrap: str, make_topic: MakeTopic, codec: str | None) -> None:
+def test_records_come_back_whole_and_in_order(
+    bootstrap: str, make_topic: MakeTopic, leader_of: LeaderOf, codec: str | None
+) -> None:
     topic = make_topic()
     producer = KafkaProducer(bootstrap_servers=bootstrap, compression_type=codec, linger_ms=20)
     started = int(time.time() * 1000)
@@ -64,7 +67,7 @@ def test_records_come_back_whole_and_in_order(bootstrap: str, make_topic: MakeTo
     producer.close()
     got = read(bootstrap, topic, 200)
     assert [(r.offset, r.timestamp, r.key, r.value, tuple(r.headers)) for r in got] == sent
-    with Raw(bootstrap) as raw:
+    with Raw(leader_of(topic)) as raw:
         _code, _watermark, data = fetch(raw, topic, 0)
     expected = [None, "gzip", "snappy", "lz4", "zstd"].index(codec)
     assert {attributes & 7 for _first, _last, attributes, _magic in batches(data)} == {expected}
@@ -200,6 +203,7 @@ def test_members_come_and_go_and_every_record_is_read(
     until(lambda: first.read | second.read | third.read == wanted, "every record read")
 
 
+@one_node
 def test_admin_creates_describes_alters_and_deletes(control: KafkaAdminClient, fresh: Fresh, bootstrap: str) -> None:
     topic = fresh()
     options = {"num_partitions": 2, "replication_factor": 1, "configs": {"retention.ms": "1000000"}}
@@ -240,6 +244,7 @@ def test_admin_creates_describes_alters_and_deletes(control: KafkaAdminClient, f
     until(lambda: topic not in control.list_topics(), "the topic is gone")
 
 
+@one_node
 def test_admin_sees_the_cluster(control: KafkaAdminClient, bootstrap: str) -> None:
     cluster = control.describe_cluster()
     (broker,) = cluster["brokers"]

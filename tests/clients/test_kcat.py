@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.names import Fresh, MakeTopic
+from tests.support.nodes import one_node
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.needs("kcat")
@@ -74,6 +75,7 @@ def test_consume_from_the_middle_the_end_and_a_time(bootstrap: str, make_topic: 
     assert kcat(bootstrap, "-Q", "-t", f"{topic}:0:{between}").decode().strip() == f"{topic} [0] offset 50"
 
 
+@one_node
 def test_metadata_names_brokers_topics_and_partitions(bootstrap: str, make_topic: MakeTopic) -> None:
     topic = make_topic(3)
     everything = json.loads(kcat(bootstrap, "-L", "-J"))

@@ -9,3 +9,6 @@ Fresh = Callable[[], str]
 
 MakeTopic = Callable[..., str]
 """make_topic(partitions=1, **configs): creates a topic and returns its name."""
+
+LeaderOf = Callable[[str], str]
+"""leader_of(topic): the address of the node that leads its first partition."""
