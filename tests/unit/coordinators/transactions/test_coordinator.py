@@ -13,6 +13,7 @@ from tapelog.wire.messages.add_partitions_to_txn_request import (
     AddPartitionsToTxnTopic,
     AddPartitionsToTxnTransaction,
 )
+from tapelog.wire.messages.describe_transactions_request import DescribeTransactionsRequest
 from tapelog.wire.messages.end_txn_request import EndTxnRequest
 from tapelog.wire.messages.init_producer_id_request import InitProducerIdRequest
 from tapelog.wire.messages.list_transactions_request import ListTransactionsRequest
@@ -257,3 +258,37 @@ def test_the_topics_own_partition_count_decides_where_an_id_lives() -> None:
     assert bench.coordinator.partition_for("some-id") == partition_of("some-id", 50)
     bench.topics["__transaction_state"] = 8
     assert bench.coordinator.partition_for("some-id") == partition_of("some-id", 8)
+
+
+# -- since when
+
+
+def began(bench: TransactionBench) -> int:
+    """When the transaction began, as DescribeTransactions tells it."""
+    (described,) = bench.ask("describe_transactions", DescribeTransactionsRequest(transactional_ids=["t"]), 0)
+    return int(described.transaction_states[0].transaction_start_time_ms)
+
+
+def test_a_transaction_began_with_its_first_partition_whatever_comes_later(bench: TransactionBench) -> None:
+    producer = init(bench)
+    assert began(bench) == -1
+    bench.advance(100)
+    first_ms = bench.clock.wall_ms()
+    admit(bench, producer)
+    bench.advance(100)
+    bench.coordinator.admit("t", *producer, [("orders", 1)], True, lambda codes: None)
+    bench.settle()
+    assert began(bench) == first_ms
+    bench.markers.held = True
+    bench.advance(100)
+    end(bench, producer)
+    assert began(bench) == first_ms
+    bench.markers.release()
+    bench.settle()
+
+
+def test_an_abort_of_nothing_is_a_transaction_that_began_then(bench: TransactionBench) -> None:
+    producer = init(bench)
+    bench.advance(100)
+    assert end(bench, producer, commit=False).error_code == 0
+    assert began(bench) == bench.clock.wall_ms()
