@@ -27,8 +27,11 @@ from tapelog.wire.messages.offset_commit_request import (
 )
 from tapelog.wire.primitives import Reader, Writer
 from tests.support.names import Fresh, MakeTopic
+from tests.support.nodes import one_node
 from tests.support.raw import Raw
 from tests.support.waiting import until
+
+pytestmark = one_node
 
 EVIL = ["(a+)+$", "(.*)*x", "(x+x+)+y" * 20, "[a-z]{1,900}" * 3, "(" * 200 + ")" * 200]
 

@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient
 
 from tapelog.toolkit.lag import LagReader, group_lag, group_lag_async, group_lags
 from tests.support import raw
-from tests.support.names import Fresh, MakeTopic
+from tests.support.names import Fresh, LeaderOf, MakeTopic
 from tests.support.waiting import until
 
 HOUR_S = 3600
@@ -134,9 +134,9 @@ def test_the_brokers_time_counts_where_the_topic_says_so(stage: Stage, make_topi
     assert part.seconds == pytest.approx(0, abs=30)
 
 
-def test_a_record_without_a_timestamp_says_so(stage: Stage, make_topic: MakeTopic) -> None:
+def test_a_record_without_a_timestamp_says_so(stage: Stage, make_topic: MakeTopic, leader_of: LeaderOf) -> None:
     topic = make_topic()
-    with raw.Raw(stage.bootstrap) as connection:
+    with raw.Raw(leader_of(topic)) as connection:
         assert raw.produce(connection, topic, raw.simple_batch([b"x"], timestamp=-1)) == (0, 0)
     stage.commit((topic, 0, 0))
     lag = group_lag(stage.bootstrap, stage.group)
