@@ -50,7 +50,7 @@ def main() -> int:
         parser.error(str(problem))
     if options.nice:
         procs.prioritise(options.nice)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    signal.signal(signal.SIGTERM, _stop)
     until: float = time.monotonic() + 60 * options.minutes
     folder = Path(tempfile.mkdtemp(prefix="tapelog-cluster-bench-"))
 
@@ -70,6 +70,12 @@ def main() -> int:
     ledger.save(report.machine())
     sys.stdout.write("\n" + ledger.table() + "\n")
     return 0 if complete else MORE_TO_DO
+
+
+def _stop(number: int, _: object) -> None:
+    """Once: what is running is stopped on the way out, and nothing may interrupt that."""
+    signal.signal(number, signal.SIG_IGN)
+    sys.exit(128 + number)
 
 
 if __name__ == "__main__":
