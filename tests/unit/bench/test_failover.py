@@ -22,3 +22,11 @@ def test_a_run_that_is_started_again_keeps_what_was_measured(tmp_path: Path) -> 
     assert failover._before(path) == {}
     path.write_text(json.dumps({"settings": {}, "client": {}, "results": {"k": {"tapelog": [1.5]}}}))
     assert failover._before(path) == {"k": {"tapelog": [1.5]}}
+
+
+def test_every_kind_gets_its_faults_and_kills_come_first() -> None:
+    plan = failover.plan(["kill", "SIGSTOP"], 5)
+    assert sorted(plan) == sorted((kind, number) for kind in ("kill", "SIGSTOP") for number in range(1, 6))
+    assert [number for kind, number in plan if kind == "SIGSTOP"] == [1, 2, 3, 4, 5]
+    assert plan[:3] == [("kill", 1), ("kill", 2), ("SIGSTOP", 1)]
+    assert sorted(failover.plan(["SIGSTOP"], 3)) == [("SIGSTOP", 1), ("SIGSTOP", 2), ("SIGSTOP", 3)]
