@@ -149,3 +149,23 @@ def test_a_large_state_is_not_written_again_at_every_start() -> None:
     for offset in range(240):
         story.run(f"commit admin orders/{offset % 4}={offset} group=g{offset % 60}")
     assert log.start_offset(0) > 200, "when the log is four times the state, it is"
+
+
+def test_what_a_transaction_held_when_the_rewriting_came_by_is_looked_at_again_at_its_end() -> None:
+    story = Story()
+    story.run("txn-commit 7 orders/0=3")
+    for offset in range(60):
+        story.run(f"commit admin orders/{1 + offset % 3}={offset}")
+    log = story.bench.log
+    log.held = True
+    limited(story.bench, 1_000)
+    story.run("commit admin orders/3=100")
+    story.run("end-txn 7 commit")
+    log.held = False
+    story.bench.release()
+    assert log.start_offset(0) > 50, "it was decided by then, and holds nothing back"
+    again = Bench(log=log)
+    assert positions(again, committed_only=False) == positions(story.bench, committed_only=False)
+    story.output()
+    story.run("fetch g stable")
+    assert story.output() == "fetch g: orders/0=3 orders/1=57 orders/2=58 orders/3=100"

@@ -257,3 +257,21 @@ def test_only_aborted_transactions_that_a_marker_bears_out_are_kept(lie: tuple[i
     assert found == [(7, 0, 1, 2), (7, 6, 7, 8)]
     bench.log.close()
     assert [ENTRY.unpack_from(bench.disk.read_file(path), at)[3] for at in (0, ENTRY.size)] == [1, 7]
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_a_clean_restart_without_its_snapshot_reads_no_batch_twice(damaged: bool) -> None:
+    bench = Bench(SMALL)
+    bench.fill(30)
+    for number in range(3):
+        bench.append(bench.idempotent(number))
+    bench.log.close()
+    path = bench.log.path_of(33, names.SNAPSHOT)
+    if damaged:
+        bench.disk.write_file(path, b"?" * 20)
+    else:
+        bench.disk.remove(path)
+    bench.open(clean=True)
+    assert bench.log.recovered_bytes == 0
+    assert bench.log.end_offset == 33
+    assert bench.log.producers.entries[7].last_sequence() == 2

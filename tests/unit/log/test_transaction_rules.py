@@ -288,3 +288,12 @@ def test_the_lowest_sequence_of_an_epoch_is_where_a_producer_begins() -> None:
         begun.note(number + 2, 0, 0, 0)
     assert len(begun) == BEGINNINGS_MAX
     begun.check(1, 0, 8)
+
+
+def test_a_producer_that_has_begun_is_known_by_its_batches() -> None:
+    bench = Bench()
+    bench.append(bench.idempotent(3), write=False)
+    assert len(bench.log.producers.beginnings) == 1
+    bench.append(bench.idempotent(0, producer_id=8), write=False)
+    bench.log.write()
+    assert len(bench.log.producers.beginnings) == 0

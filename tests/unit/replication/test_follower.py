@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tapelog.log.log import CLIENT
+from tapelog.replication.followed import Limits
 from tapelog.wire.errors import ErrorCode
 from tapelog.wire.messages.fetch_request import FetchRequest
 from tapelog.wire.messages.list_offsets_request import ListOffsetsRequest
@@ -306,6 +307,19 @@ def test_a_throttled_partition_waits_while_the_rate_is_exceeded_and_others_do_no
     assert any(sent.lane == "fetch-1" for sent in bench.sent), "its time has come again"
 
 
+def test_partitions_share_the_lanes_there_are_until_one_waits_at_the_leader() -> None:
+    bench = FollowerBench(10)
+    bench.limits = Limits(1, fetchers=2)
+    bench.follow(0, 1)
+    assert [lane.number for lane in bench.fetcher.lanes.all] == [0, 1]
+    assert sorted(sent.lane for sent in bench.sent) == ["fetch-0", "fetch-1"]
+    bench.follow(2, 3)
+    assert len(bench.fetcher.lanes.all) == 3, "both wait; those that come together share one more"
+    for index in range(4, 10):
+        bench.follow(index)
+    assert len(bench.fetcher.lanes.all) == len(bench.sent) == 6, "at most four beyond those two"
+
+
 def test_an_additional_lane_gives_its_partitions_back_when_nothing_happens() -> None:
     bench = FollowerBench(2)
     bench.follow(0)
@@ -452,20 +466,47 @@ def test_a_follower_of_an_empty_leader_is_cut_to_nothing() -> None:
     assert bench.position() == (0, -1)
 
 
-def test_an_emptied_log_follows_a_leader_that_was_elected_without_its_newer_epochs() -> None:
+def emptied(*epochs: tuple[int, int]) -> FollowerBench:
+    """A follower whose log was written in those epochs, and then deleted to the last record."""
     bench = FollowerBench()
-    bench.lead((2, 2), (5, 3))
+    bench.lead(*epochs)
     log = bench.partitions[0].log
-    log.increment_start_offset(5)
+    log.increment_start_offset(log.end_offset)
     bench.follow(epoch=7)
-    assert bench.position() == (5, -1), "nothing is left that its leader could contradict"
-    bench.answer(part(0, batch(5, 3) + batch(6, 7), start=0))
-    assert (bench.end(), bench.position()) == (7, (7, 7))
+    return bench
+
+
+def test_an_emptied_log_names_its_last_epoch_and_goes_on_where_its_leader_agrees() -> None:
+    bench = emptied((2, 2), (5, 3))
+    assert bench.position() == (5, 5)
+    bench.answer(part(0, batch(5, 7), start=5))
+    assert (bench.end(), bench.position()) == (6, (6, 7))
+
+
+def test_an_emptied_log_begins_anew_under_a_leader_that_was_elected_without_its_newer_epochs() -> None:
+    bench = emptied((2, 2), (5, 3))
+    bench.answer(part(0, diverging=(2, 2), start=1))
+    assert bench.position() == (1, -1), "what the leader wrote below its end is missing here"
+    bench.answer(part(0, batch(1, 2) + batch(2, 7, 4), start=1))
+    log = bench.partitions[0].log
+    assert (log.start_offset, bench.end(), bench.position()) == (1, 6, (6, 7))
     assert bench.complaints == []
-    assert log.leader_epoch_cache.entries() == [(3, 5), (7, 6)]
     bench.power_cut()
-    assert bench.end() == 7
-    assert bench.partitions[0].log.leader_epoch_cache.entries() == [(3, 5), (7, 6)]
+    log = bench.partitions[0].log
+    assert (log.start_offset, bench.end(), log.leader_epoch_cache.entries()) == (1, 6, [(2, 1), (7, 2)])
+
+
+def test_an_emptied_log_begins_anew_even_if_the_leader_has_an_older_epoch_beyond_its_end() -> None:
+    bench = emptied((2, 2), (5, 3))
+    bench.answer(part(0, diverging=(3, 15), start=0))
+    assert (bench.position(), bench.complaints) == ((0, -1), [])
+
+
+def test_an_emptied_log_whose_epochs_mean_nothing_to_its_leader_begins_anew() -> None:
+    bench = emptied((2, 2), (5, 3))
+    bench.answer(part(0, error=OUT_OF_RANGE))
+    tell_range(bench, 4, 9)
+    assert bench.position() == (4, -1)
 
 
 def test_a_log_with_records_takes_no_batch_of_an_older_epoch() -> None:

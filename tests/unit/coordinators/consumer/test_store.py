@@ -159,3 +159,21 @@ def test_a_busy_log_stays_bounded_and_keeps_the_groups() -> None:
     assert sum(len(batch) for _, _, batch in story.bench.log.batches[0]) < 30_000
     again = Bench(log=story.bench.log)
     assert again.machine.state.snapshot() == story.bench.machine.state.snapshot()
+
+
+@pytest.mark.parametrize("topics", [1, 30])
+@pytest.mark.parametrize("partitions", [1, 400])
+def test_how_large_records_are_is_known_well_enough(topics: int, partitions: int) -> None:
+    ids = [bytes([number]) * 16 for number in range(topics)]
+    half = partitions // 2
+    owned = {topic_id: dict.fromkeys(range(half, partitions), 3) for topic_id in ids}
+    revoked = {topic_id: dict.fromkeys(range(half), 3) for topic_id in ids if half}
+    for record in (
+        records.target_record("g", "m", {topic_id: tuple(range(partitions)) for topic_id in ids}),
+        records.current_record("g", "m", CurrentAssignment(4, 3, UNREVOKED_PARTITIONS, owned, revoked)),
+    ):
+        key, value = encode_record(record)
+        assert value is not None
+        size = len(key) + len(value)
+        told = records.bytes_of([record, record])
+        assert 2 * size * 0.9 < told < 2 * size * 1.3 + 2 * records.RECORD_BYTES
