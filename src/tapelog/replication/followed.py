@@ -23,8 +23,6 @@ SETTLING: Final = 1
 CUTTING: Final = 2
 AWAY: Final = 3
 
-NO_EPOCH: Final = -1
-
 
 class Followed:
     """A partition followed in one leader epoch."""
@@ -50,10 +48,12 @@ class Followed:
         return self.partition.own_end == self.partition.log.end_offset
 
     def position(self) -> tuple[int, int]:
-        """What it asks for: the offset behind its last record, and that record's epoch."""
+        """What it asks for: the offset behind its last record, and that record's epoch; of a log from which everything
+        was deleted the last epoch it had: where it ends is a claim about what lay before, which the leader must bear
+        out."""
         log = self.partition.log
-        end = log.end_offset
-        return end, log.leader_epoch_cache.epoch_for(end - 1) if end > log.start_offset else NO_EPOCH
+        end, epochs = log.end_offset, log.leader_epoch_cache
+        return end, epochs.epoch_for(end - 1) if end > log.start_offset else epochs.latest
 
     def __repr__(self) -> str:
         return f"Followed({self.partition.topic}-{self.partition.index}, epoch {self.leader_epoch})"

@@ -23,7 +23,7 @@ from tapelog.replication.throttle import WINDOW_MS, Throttle
 from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.message import Message
 from tapelog.wire.messages.fetch_response import EpochEndOffset, FetchResponse, PartitionData
-from tapelog.wire.record_batch import HEADER_SIZE, base_offset, last_offset, leader_epoch
+from tapelog.wire.record_batch import HEADER_SIZE, base_offset, last_offset
 from tapelog.wire.values import Region, Slice
 
 BACKOFF_MS: Final = 20
@@ -153,7 +153,7 @@ class Fetcher:
                 if data.error_code:
                     self._refused(lane, followed, data.error_code)
                 elif data.diverging_epoch is not None:
-                    self._diverged(followed, data.diverging_epoch)
+                    self._diverged(followed, data.diverging_epoch, data.log_start_offset)
                 else:
                     self._append(lane, followed, data)
         if received:
@@ -166,9 +166,8 @@ class Fetcher:
             if not isinstance(records, Slice):
                 whole = records if isinstance(records, bytes) else records.read()
                 records = Slice(whole, 0, len(whole))
-            anew_at = self._anew_at(followed, records)
-            if anew_at >= 0:
-                self._cut(followed, anew_at, True, data)
+            if self._begins_early(followed, records):
+                self._cut(followed, base_offset(records.buf, records.start), True, data)
                 return
             try:
                 partition.append_replicated(records.buf, records.start, records.end)
@@ -184,20 +183,13 @@ class Fetcher:
         if partition.log.start_offset != before:
             lane.touch(followed)
 
-    def _anew_at(self, followed: Followed, records: Slice) -> int:
-        """Where an empty log has to begin anew to take what came; -1 if it need not.
-
-        It began at an offset within a batch, where its leader's log begins: it must begin with that batch, which the
-        leader would never give from its first offset on. Or what it remembers of newer epochs is about records that
-        are gone: a leader that was elected without them goes on from an older one.
-        """
+    def _begins_early(self, followed: Followed, records: Slice) -> bool:
+        """An empty log began at an offset within a batch, where its leader's log begins: it must begin with that batch,
+        which the leader would never give from its first offset on."""
         log = followed.partition.log
         if log.start_offset != log.end_offset or len(records) < HEADER_SIZE:
-            return -1
-        base = base_offset(records.buf, records.start)
-        if base < log.end_offset <= last_offset(records.buf, records.start):
-            return base
-        return log.end_offset if leader_epoch(records.buf, records.start) < log.leader_epoch_cache.latest else -1
+            return False
+        return base_offset(records.buf, records.start) < log.end_offset <= last_offset(records.buf, records.start)
 
     def _refused(self, lane: Lane, followed: Followed, code: int) -> None:
         if code == _OUT_OF_RANGE:
@@ -206,8 +198,11 @@ class Fetcher:
         else:
             self._back_off(followed)
 
-    def _diverged(self, followed: Followed, parts: EpochEndOffset) -> None:
+    def _diverged(self, followed: Followed, parts: EpochEndOffset, leader_start: int) -> None:
         log = followed.partition.log
+        if log.start_offset == log.end_offset and leader_start >= 0:
+            self._cut(followed, leader_start, True)  # nothing is lost, and what the leader has below our end is needed
+            return
         offset = divergence.truncation_point(log, parts.epoch, parts.end_offset)
         if 0 <= offset < log.end_offset:
             self._cut(followed, offset, False)
@@ -226,8 +221,11 @@ class Fetcher:
         if leader_start < 0 or leader_end < 0:
             self._back_off(followed)
             return
-        meeting = divergence.meeting_point(followed.partition.log.end_offset, leader_start, leader_end)
-        if meeting is None:
+        log = followed.partition.log
+        meeting = divergence.meeting_point(log.end_offset, leader_start, leader_end)
+        if meeting is None and log.start_offset == log.end_offset and log.leader_epoch_cache.latest >= 0:
+            self._cut(followed, leader_start, True)  # the leader knows nothing of the epochs of a log that is empty
+        elif meeting is None:
             self._back_off(followed)
         else:
             self._cut(followed, meeting.offset, meeting.start_anew)

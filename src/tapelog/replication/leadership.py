@@ -154,6 +154,11 @@ class Leadership:
                 rest_ms = min(2 * before.rest_ms, REST_MS_MAX)
             self.rests[id] = Rest(now_ms + rest_ms, rest_ms)
 
+    def stayed(self) -> None:
+        """A change of the ISR was refused: whoever was to leave has not, and has nothing to wait for."""
+        for id in self.in_sync.isr:
+            self.rests.pop(id, None)
+
     def rests_still(self, id: int, now_ms: int) -> bool:
         """Whether it is kept out for having been slow; not where it is needed."""
         if not self.rests or len(self.in_sync.isr) < self.min_isr:

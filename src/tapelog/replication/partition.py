@@ -370,6 +370,8 @@ class Partition(WaitingRoom):
         if lead is None or lead.in_sync.asked is not change:
             return False
         again = lead.in_sync.refused(code, now_ms)
+        if lead.in_sync.asked is None:
+            lead.stayed()
         lead.recount()
         wake(self.hub, self._tail_waiters)
         self._moved(now_ms)

@@ -78,7 +78,8 @@ class ClusterLife:
                 self._live()
         finally:
             logger.removeHandler(self.alarm)
-            logger.level, logger.propagate = before
+            logger.setLevel(before[0])
+            logger.propagate = before[1]
         return self.trace
 
     def _live(self) -> None:

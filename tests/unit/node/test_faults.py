@@ -61,6 +61,7 @@ def test_a_process_with_such_a_fault_ends_with_a_failure(tmp_path: Path, monkeyp
         raise MetadataFault("the metadata before offset 7 cannot be followed")
 
     monkeypatch.setattr(main, "_run", faulty)
+    monkeypatch.setattr(main, "_configure_logging", lambda config: None)  # this process has other tests to run
     config = NodeConfig(
         node_id=1,
         cluster_id=CLUSTER_ID,

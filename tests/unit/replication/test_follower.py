@@ -466,20 +466,47 @@ def test_a_follower_of_an_empty_leader_is_cut_to_nothing() -> None:
     assert bench.position() == (0, -1)
 
 
-def test_an_emptied_log_follows_a_leader_that_was_elected_without_its_newer_epochs() -> None:
+def emptied(*epochs: tuple[int, int]) -> FollowerBench:
+    """A follower whose log was written in those epochs, and then deleted to the last record."""
     bench = FollowerBench()
-    bench.lead((2, 2), (5, 3))
+    bench.lead(*epochs)
     log = bench.partitions[0].log
-    log.increment_start_offset(5)
+    log.increment_start_offset(log.end_offset)
     bench.follow(epoch=7)
-    assert bench.position() == (5, -1), "nothing is left that its leader could contradict"
-    bench.answer(part(0, batch(5, 3) + batch(6, 7), start=0))
-    assert (bench.end(), bench.position()) == (7, (7, 7))
+    return bench
+
+
+def test_an_emptied_log_names_its_last_epoch_and_goes_on_where_its_leader_agrees() -> None:
+    bench = emptied((2, 2), (5, 3))
+    assert bench.position() == (5, 5)
+    bench.answer(part(0, batch(5, 7), start=5))
+    assert (bench.end(), bench.position()) == (6, (6, 7))
+
+
+def test_an_emptied_log_begins_anew_under_a_leader_that_was_elected_without_its_newer_epochs() -> None:
+    bench = emptied((2, 2), (5, 3))
+    bench.answer(part(0, diverging=(2, 2), start=1))
+    assert bench.position() == (1, -1), "what the leader wrote below its end is missing here"
+    bench.answer(part(0, batch(1, 2) + batch(2, 7, 4), start=1))
+    log = bench.partitions[0].log
+    assert (log.start_offset, bench.end(), bench.position()) == (1, 6, (6, 7))
     assert bench.complaints == []
-    assert log.leader_epoch_cache.entries() == [(3, 5), (7, 6)]
     bench.power_cut()
-    assert bench.end() == 7
-    assert bench.partitions[0].log.leader_epoch_cache.entries() == [(3, 5), (7, 6)]
+    log = bench.partitions[0].log
+    assert (log.start_offset, bench.end(), log.leader_epoch_cache.entries()) == (1, 6, [(2, 1), (7, 2)])
+
+
+def test_an_emptied_log_begins_anew_even_if_the_leader_has_an_older_epoch_beyond_its_end() -> None:
+    bench = emptied((2, 2), (5, 3))
+    bench.answer(part(0, diverging=(3, 15), start=0))
+    assert (bench.position(), bench.complaints) == ((0, -1), [])
+
+
+def test_an_emptied_log_whose_epochs_mean_nothing_to_its_leader_begins_anew() -> None:
+    bench = emptied((2, 2), (5, 3))
+    bench.answer(part(0, error=OUT_OF_RANGE))
+    tell_range(bench, 4, 9)
+    assert bench.position() == (4, -1)
 
 
 def test_a_log_with_records_takes_no_batch_of_an_older_epoch() -> None:

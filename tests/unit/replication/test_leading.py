@@ -264,6 +264,21 @@ def test_with_quorum_a_slow_one_rests_and_longer_each_time() -> None:
     _comes_back_after(bench, REST_MS)
 
 
+def test_with_quorum_one_that_was_not_let_go_has_not_rested() -> None:
+    bench = Bench(tapelog_acks="quorum")
+    lead = bench.lead().leadership
+    assert lead is not None
+    bench.store(1)
+    bench.claim(THIRD, 1)
+    for _ in range(3):
+        _waits_for(bench, 10 * QUORUM_PATIENCE_MS)
+        change = lead.in_sync.asked
+        assert change is not None and lead.rests[OTHER].rest_ms == REST_MS
+        bench.partition.isr_refused(change, int(ErrorCode.INELIGIBLE_REPLICA), bench.now_ms)
+        assert OTHER not in lead.rests
+        bench.now_ms += 1000
+
+
 def test_with_quorum_nobody_rests_longer_than_a_minute() -> None:
     bench = Bench(tapelog_acks="quorum")
     lead = bench.lead().leadership

@@ -42,8 +42,10 @@ def broker_registration(node: NodeApi, call: Call, request: BrokerRegistrationRe
 
 def broker_heartbeat(node: NodeApi, call: Call, request: BrokerHeartbeatRequest) -> None:
     """Versions 0 to 2; directories that failed since 1, cordoned ones since 2."""
-    call.connection.broker_id = request.broker_id
-    node.heartbeat_came(request.broker_id, call.connection.number)
+    known = node.image.brokers.get(request.broker_id)
+    if known is not None and known.epoch == request.broker_epoch:
+        call.connection.broker_id = request.broker_id
+        node.heartbeat_came(request.broker_id, call.connection.number)
     node.change_metadata(lambda image: node.controller.broker_heartbeat(image, request), call.outcome)
 
 

@@ -56,6 +56,7 @@ class PendingDelete(FetchWaiter):
             if partition.closed or not partition.leading:
                 part.error_code = int(ErrorCode.NOT_LEADER_OR_FOLLOWER)
                 part.low_watermark = -1
+                partition.remove_low_waiter(self)
             elif partition.low_watermark() >= offset:
                 part.low_watermark = partition.low_watermark()
                 partition.remove_low_waiter(self)
