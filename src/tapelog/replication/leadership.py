@@ -69,6 +69,16 @@ class Leadership:
         self.recount()
         return True
 
+    def refused(self, code: int, now_ms: int) -> bool:
+        """The controller refused the change under way; whether it must be sent again. If not, and it will not be made
+        either, whoever was to leave stays, and has nothing to rest from."""
+        again = self.in_sync.refused(code, now_ms)
+        if self.in_sync.asked is None:
+            for id in self.in_sync.isr:
+                self.rests.pop(id, None)
+        self.recount()
+        return again
+
     def recount(self) -> None:
         """The ISR changed, or what is asked for did: note whom the high watermark waits for."""
         maximal = self.in_sync.maximal
@@ -153,11 +163,6 @@ class Leadership:
             if before is not None and now_ms - before.until_ms < GOOD_RESTS * before.rest_ms:
                 rest_ms = min(2 * before.rest_ms, REST_MS_MAX)
             self.rests[id] = Rest(now_ms + rest_ms, rest_ms)
-
-    def stayed(self) -> None:
-        """A change of the ISR was refused: whoever was to leave has not, and has nothing to wait for."""
-        for id in self.in_sync.isr:
-            self.rests.pop(id, None)
 
     def rests_still(self, id: int, now_ms: int) -> bool:
         """Whether it is kept out for having been slow; not where it is needed."""

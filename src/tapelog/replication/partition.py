@@ -369,10 +369,7 @@ class Partition(WaitingRoom):
         lead = self.leadership
         if lead is None or lead.in_sync.asked is not change:
             return False
-        again = lead.in_sync.refused(code, now_ms)
-        if lead.in_sync.asked is None:
-            lead.stayed()
-        lead.recount()
+        again = lead.refused(code, now_ms)
         wake(self.hub, self._tail_waiters)
         self._moved(now_ms)
         return again
