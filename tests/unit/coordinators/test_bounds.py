@@ -103,6 +103,16 @@ def test_of_ids_given_out_only_the_newest_are_remembered(monkeypatch: pytest.Mon
     bench.machine.invariants()
 
 
+def test_who_has_joined_with_its_id_keeps_it_however_many_are_given_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "PENDING_MAX", 3)
+    bench = Bench()
+    member_id = join(bench).member_id
+    for _ in range(10):
+        bench.ask("join_group", joining("g"), 9)
+    assert list(bench.machine.classic.find("g").members) == [member_id]
+    bench.machine.invariants()
+
+
 def test_strangers_leave_nothing_behind() -> None:
     bench = Bench()
     join(bench)

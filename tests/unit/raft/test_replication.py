@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tapelog.base.ports import DiskFullError
 from tapelog.raft import control, requests
+from tapelog.raft.download import SNAPSHOT_BYTES_MAX
 from tapelog.raft.values import OffsetEpoch
 from tapelog.wire import record_batch
 from tapelog.wire.errors import ErrorCode
 from tapelog.wire.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
 from tapelog.wire.messages.fetch_response import FetchResponse
+from tapelog.wire.messages.fetch_snapshot_response import FetchSnapshotResponse, PartitionSnapshot, TopicSnapshot
 from tapelog.wire.messages.remove_raft_voter_request import RemoveRaftVoterRequest
 from tests.simulation.raft_world import CLUSTER, CONFIG, Node, World
 from tests.unit.raft.quorums import cut, followers, raft_of, settled, started
@@ -286,6 +290,43 @@ def test_a_download_that_the_leader_stops_answering_is_begun_again() -> None:
     world.cuts.clear()
     settled(world)
     assert world.events["snapshot installed"] == 1
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"error_code": int(ErrorCode.SNAPSHOT_NOT_FOUND)},
+        {"error_code": int(ErrorCode.POSITION_OUT_OF_RANGE)},
+        {"size": SNAPSHOT_BYTES_MAX + 1},
+        {"position": 7},
+    ],
+)
+def test_a_snapshot_that_cannot_be_had_is_given_up_and_asked_for_anew(wrong: dict[str, int]) -> None:
+    world, _, late = behind_a_snapshot()
+    late.boot()
+    download = raft_of(late).following.download
+    assert world.run(1000, lambda: download.under_way)
+    part = PartitionSnapshot(index=0, size=200, unaligned_records=b"x" * 20)
+    for name, value in wrong.items():
+        setattr(part, name, value)
+    topic = TopicSnapshot(name="__cluster_metadata", partitions=[part])
+    assert download._id is not None
+    download._answered(download._id, FetchSnapshotResponse(topics=[topic]))
+    assert not download.under_way
+    settled(world)
+    assert world.events["snapshot installed"] == 1
+
+
+@pytest.mark.parametrize("response", [None, FetchSnapshotResponse(error_code=-1), FetchSnapshotResponse()])
+def test_a_snapshot_that_nobody_gives_is_given_up(response: FetchSnapshotResponse | None) -> None:
+    world, _, late = behind_a_snapshot()
+    late.boot()
+    download = raft_of(late).following.download
+    assert world.run(1000, lambda: download.under_way)
+    assert download._id is not None
+    download._answered(download._id, response)
+    assert not download.under_way
+    settled(world)
 
 
 def test_a_damaged_snapshot_does_not_take_the_place_of_the_log() -> None:
