@@ -168,6 +168,27 @@ def test_a_failed_append_undoes_the_whole_batch_and_nothing_else() -> None:
     assert desk.answers[-1] == 2
 
 
+def test_an_append_that_fails_without_a_reason_is_undone_like_any_other() -> None:
+    desk = Desk()
+    desk.add("a")
+    desk.flush()
+    append = desk.log.append
+
+    def broken(partition: int, batch: bytes) -> int:
+        raise ValueError("nobody expected this")
+
+    desk.log.append = broken  # type: ignore[method-assign]
+    desk.add("a")
+    desk.add("b")
+    desk.flush()
+    assert desk.answers == [1] + [ErrorCode.UNKNOWN_SERVER_ERROR] * 2
+    assert (desk.machine.counts.get("a"), desk.machine.counts.get("b")) == (1, None)
+    desk.log.append = append  # type: ignore[method-assign]
+    desk.add("a")
+    desk.flush()
+    assert desk.answers[-1] == 2
+
+
 def test_appends_taken_back_later_are_undone_too() -> None:
     desk = Desk()
     desk.log.held = True

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tapelog.base.ports import DiskError
+from tapelog.raft.following import FAST_FAILURES_MAX
+from tapelog.raft.roles import Follower
 from tapelog.raft.values import OffsetEpoch, ReplicaKey
 from tapelog.wire.errors import ErrorCode
 from tapelog.wire.messages.vote_request import VoteRequest
@@ -168,6 +170,24 @@ def test_a_follower_that_hears_its_leader_refuses_pre_votes() -> None:
     world.run(CONFIG.fetch_timeout_ms)
     assert ask_vote(voter, STRANGER, epoch, FAR, pre_vote=True) == (0, True)
     assert raft_of(voter).quorum.state.voted != STRANGER, "a pre-vote is not a vote"
+
+
+def test_a_follower_whose_leader_does_not_answer_any_more_does_not_stand_in_the_way() -> None:
+    world = started()
+    leader, voter = world.leader(), followers(world)[0]
+    assert leader is not None
+    leader.crash()
+    assert world.run(CONFIG.fetch_timeout_ms, lambda: raft_of(voter).following._failures >= FAST_FAILURES_MAX)
+    assert isinstance(raft_of(voter).quorum.role, Follower), "it does not stand itself yet"
+    assert ask_vote(voter, STRANGER, raft_of(voter).epoch, FAR, pre_vote=True) == (0, True)
+
+
+def test_the_others_give_the_first_successor_time() -> None:
+    world = started()
+    leading = raft_of(followers(world)[0]).leading
+    assert leading._pause_ms(0) == 0
+    for place in range(1, 20):
+        assert 50 <= leading._pause_ms(place) < 50 + CONFIG.election_backoff_max_ms
 
 
 def test_votes_of_an_old_epoch_or_for_another_disk_are_refused() -> None:
