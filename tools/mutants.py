@@ -26,6 +26,8 @@ from mistakes import mistake, places
 from mutant_bench import DEEP_TESTS, UNIT_TESTS, Bench, Mutant, Touches
 
 SOURCES = "src/tapelog/"
+SAME = ("file", "at", "before", "after")
+"""By this a mutant is known again."""
 ROOMS: dict[str, list[str]] = {
     "raft": ["raft/*.py"],
     "replication": ["replication/*.py"],
@@ -96,6 +98,11 @@ class Trial:
         return share
 
 
+def _told(file: Path) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = json.loads(file.read_text())["mutants"]
+    return found
+
+
 def touches(bench: Bench, tests: list[str], folder: Path | None) -> Touches:
     """What each test enters; kept in a folder, if one is given, for the next run."""
     table: Touches = {}
@@ -123,6 +130,7 @@ def main() -> int:
     parser.add_argument("--at-least", type=float, default=0.85, help="the share that must be noticed")
     parser.add_argument("--commit", default="HEAD")
     parser.add_argument("--quick", action="store_true", help="only the unit tests: what they leave needs a second look")
+    parser.add_argument("--again", type=Path, default=None, help="only what this --json of before tells as unnoticed")
     parser.add_argument("--via", default="", help="words before each command, such as 'nice -n 19'")
     parser.add_argument("--pause", type=Path, default=None, help="begin no mutant while this file exists")
     parser.add_argument("--table", type=Path, default=None, help="a folder: what tests enter is kept and found there")
@@ -137,6 +145,9 @@ def main() -> int:
         for number in range(options.jobs):
             benches.append(Bench(folder / str(number), options.commit, options.via.split(), deep))
         sample = mutants(benches[0].folder, rooms, options.count, options.seed)
+        if options.again is not None:
+            left = [tuple(one[key] for key in SAME) for one in _told(options.again) if not one["noticed_by"]]
+            sample = [one for one in sample if tuple(vars(one)[key] for key in SAME) in left]
         table = touches(benches[0], UNIT_TESTS, options.table)
         sys.stdout.write(f"{len(table)} tests run in {time.monotonic() - began:.0f} s\n")
         trial = Trial(sample, table, options.seed, options.json)

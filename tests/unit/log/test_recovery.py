@@ -275,3 +275,13 @@ def test_a_clean_restart_without_its_snapshot_reads_no_batch_twice(damaged: bool
     assert bench.log.recovered_bytes == 0
     assert bench.log.end_offset == 33
     assert bench.log.producers.entries[7].last_sequence() == 2
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_a_log_that_was_opened_keeps_the_files_of_its_newest_segment_only(clean: bool) -> None:
+    bench = Bench(SMALL)
+    bench.fill(100)
+    bench.log.close()
+    bench.open(clean=clean)
+    assert len(bench.log.segments.items) > 3
+    assert [segment for segment in bench.log.segments.items if segment.has_open_files()] in ([], [bench.log.active])

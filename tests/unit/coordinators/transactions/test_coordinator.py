@@ -8,6 +8,7 @@ import pytest
 
 from tapelog.coordinators.hashing import partition_of
 from tapelog.wire.errors import ErrorCode, KafkaError
+from tapelog.wire.messages.add_offsets_to_txn_request import AddOffsetsToTxnRequest
 from tapelog.wire.messages.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
@@ -292,3 +293,39 @@ def test_an_abort_of_nothing_is_a_transaction_that_began_then(bench: Transaction
     bench.advance(100)
     assert end(bench, producer, commit=False).error_code == 0
     assert began(bench) == bench.clock.wall_ms()
+
+
+# -- what older clients understand
+
+
+@pytest.mark.parametrize("api", ["init_producer_id", "add_offsets_to_txn", "end_txn", "add_partitions_to_txn"])
+@pytest.mark.parametrize("later", [False, True])
+def test_a_fenced_producer_is_told_so_in_the_words_of_its_version(
+    bench: TransactionBench, api: str, later: bool
+) -> None:
+    producer_id, epoch = init(bench)
+    assert init(bench) == (producer_id, epoch + 1)
+    names = {"transactional_id": "t", "producer_id": producer_id, "producer_epoch": epoch}
+    topics = [AddPartitionsToTxnTopic(name="orders", partitions=[0])]
+    requests: dict[str, tuple[Any, int]] = {
+        "init_producer_id": (InitProducerIdRequest(**names, transaction_timeout_ms=60_000), 4),
+        "add_offsets_to_txn": (AddOffsetsToTxnRequest(**names, group_id="g"), 2),
+        "end_txn": (EndTxnRequest(**names, committed=True), 2),
+        "add_partitions_to_txn": (
+            AddPartitionsToTxnRequest(
+                v3_and_below_transactional_id="t",
+                v3_and_below_producer_id=producer_id,
+                v3_and_below_producer_epoch=epoch,
+                v3_and_below_topics=topics,
+            ),
+            2,
+        ),
+    }
+    request, since = requests[api]
+    (answer,) = bench.ask(api, request, since if later else since - 1)
+    if api == "add_partitions_to_txn":
+        answer = answer.results_by_topic_v3_and_below[0].results_by_partition[0]
+        code = answer.partition_error_code
+    else:
+        code = answer.error_code
+    assert code == (ErrorCode.PRODUCER_FENCED if later else ErrorCode.INVALID_PRODUCER_EPOCH)
