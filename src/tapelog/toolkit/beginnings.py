@@ -12,26 +12,17 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 
-from confluent_kafka import (
-    OFFSET_BEGINNING,
-    OFFSET_END,
-    OFFSET_STORED,
-    Consumer,
-    KafkaError,
-    KafkaException,
-    TopicPartition,
-)
+from confluent_kafka import OFFSET_BEGINNING, OFFSET_STORED, Consumer, KafkaError, KafkaException, TopicPartition
 
 from tapelog.toolkit.clients import kafka_error
 from tapelog.toolkit.records import Place
 
 log = logging.getLogger(__name__)
 
-ASK_S_MAX = 0.25
+ASK_S_MAX = 0.5
 """How long one question may take: nothing else is done meanwhile."""
 
-RETRY_S = 0.5
-BY_START = {"earliest": OFFSET_BEGINNING, "latest": OFFSET_END}
+RETRY_S = 1.0
 
 
 class Beginnings:
@@ -44,66 +35,88 @@ class Beginnings:
         self._clock = clock
         self._incremental = incremental
         self._unplaced: dict[Place, KafkaError] = {}
+        self._placed: dict[Place, int] = {}
+        """Where partitions of this assignment were told to begin. A report after that: there is nothing there."""
+        self._at_once = 0
+        """How many are asked for in one question; 0 is all."""
         self._not_before = 0.0
 
     def report(self, place: Place, error: KafkaError) -> None:
-        """The client does not know where to begin this one."""
+        """The client does not know where to begin this one, or finds nothing where it is."""
         log.info("where does %s[%d] begin? %s", *place, error.str())
+        if not self._unplaced:
+            self._at_once = 0
         self._unplaced[place] = error
 
     def forget(self, places: Iterable[Place]) -> None:
         """These partitions are somebody else's now."""
         for place in places:
             self._unplaced.pop(place, None)
+            self._placed.pop(place, None)
 
     def place(self, owned: set[Place]) -> None:
         """Ask where they begin, and let those begin of which it is known; the others later. An error if one has no
         offset and `start` allows none."""
         if not self._unplaced or self._clock() < self._not_before:
             return
-        begun: list[TopicPartition] = []
-        for place in list(self._unplaced):
-            try:
-                begun.append(self._beginning(place))
-            except KafkaException as exception:
-                if kafka_error(exception).code() == KafkaError._AUTO_OFFSET_RESET:
-                    raise
-                self._later(place, exception)
-                break
-        if begun:
+        asked = list(self._unplaced)[: self._at_once or None]
+        try:
+            begun = [self._beginning(part) for part in self._committed(asked)]
             self._begin(begun, owned)
+        except KafkaException as exception:
+            if kafka_error(exception).code() == KafkaError._AUTO_OFFSET_RESET:
+                raise
+            self._later(asked, exception)
+            return
+        for part in begun:
+            self._unplaced.pop((part.topic, part.partition))
 
-    def _later(self, place: Place, exception: KafkaException) -> None:
-        log.info("%s[%d] begins later: %s", *place, exception)
-        self._unplaced[place] = self._unplaced.pop(place)  # behind the others: they may be luckier
+    def _later(self, asked: list[Place], exception: KafkaException) -> None:
+        """One that has to wait lets all wait that are asked for with it: next time fewer, and others first."""
+        log.info("%s[%d] and %d more begin later: %s", *asked[0], len(asked) - 1, exception)
+        for place in asked:
+            self._unplaced[place] = self._unplaced.pop(place)
+        self._at_once = max(1, len(asked) // 2)
         self._not_before = self._clock() + RETRY_S
 
-    def _beginning(self, place: Place) -> TopicPartition:
-        (found,) = self._consumer.committed([TopicPartition(*place)], timeout=ASK_S_MAX)
-        if found.error is not None:
-            raise KafkaException(found.error)
-        if found.offset >= 0:
-            there = self._consumer.get_watermark_offsets(TopicPartition(*place), timeout=ASK_S_MAX, cached=False)
-            if there is not None and there[0] <= found.offset <= there[1]:
-                return TopicPartition(*place, found.offset)
-        if self._start not in BY_START:
+    def _committed(self, places: list[Place]) -> list[TopicPartition]:
+        found = self._consumer.committed([TopicPartition(*place) for place in places], timeout=ASK_S_MAX)
+        for part in found:
+            if part.error is not None:
+                raise KafkaException(part.error)
+        return found
+
+    def _beginning(self, found: TopicPartition) -> TopicPartition:
+        place = found.topic, found.partition
+        if found.offset >= 0 and self._placed.get(place) != found.offset:
+            return TopicPartition(*place, found.offset)
+        if self._start == "earliest":
+            return TopicPartition(*place, OFFSET_BEGINNING)
+        if self._start != "latest":
             raise KafkaException(self._unplaced[place])
-        return TopicPartition(*place, BY_START[self._start])
+        ends = self._consumer.get_watermark_offsets(TopicPartition(*place), timeout=ASK_S_MAX, cached=False)
+        if ends is None:
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+        return TopicPartition(*place, ends[1])  # a number: "the end" would be another one later
 
     def _begin(self, begun: list[TopicPartition], owned: set[Place]) -> None:
-        places = [(part.topic, part.partition) for part in begun]
         log.info("begins: %s", ", ".join(f"{part.topic}[{part.partition}] at {part.offset}" for part in begun))
-        try:
-            if self._incremental:
-                self._consumer.incremental_unassign([TopicPartition(*place) for place in places])
-                self._consumer.incremental_assign(begun)
-            else:
-                others = [TopicPartition(*place) for place in sorted(owned - set(places))]
-                for part in self._consumer.position(others) if others else ():
-                    offset = part.offset if part.offset >= 0 else OFFSET_STORED
-                    begun.append(TopicPartition(part.topic, part.partition, offset))
-                self._consumer.assign(begun)
-        except KafkaException as exception:
-            self._later(places[-1], exception)
+        places = {(part.topic, part.partition): part.offset for part in begun}
+        if self._incremental:
+            held = {(part.topic, part.partition) for part in self._consumer.assignment()}
+            if leaving := [TopicPartition(*place) for place in places if place in held]:
+                self._consumer.incremental_unassign(leaving)
+            self._consumer.incremental_assign(begun)
         else:
-            self.forget(places)
+            others = [TopicPartition(*place) for place in sorted(owned - set(places))]
+            self._consumer.assign(begun + [self._where_it_is(part) for part in self._positions(others)])
+        self._placed.update(places)
+
+    def _positions(self, others: list[TopicPartition]) -> list[TopicPartition]:
+        return self._consumer.position(others) if others else []
+
+    def _where_it_is(self, part: TopicPartition) -> TopicPartition:
+        """Of a partition that goes on: behind what was taken from it, where it was told to begin, or as committed."""
+        place = part.topic, part.partition
+        offset = part.offset if part.offset >= 0 else self._placed.get(place, OFFSET_STORED)
+        return TopicPartition(*place, offset)

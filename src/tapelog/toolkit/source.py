@@ -77,6 +77,7 @@ class Source:
         self._owned: set[Place] = set()
         self._paused: set[Place] = set()
         self._ended: set[Place] = set()
+        self._read: set[Place] = set()
         self._assigned = False
         self._trouble: BaseException | None = None
 
@@ -121,6 +122,7 @@ class Source:
             if record.place not in self._owned:
                 return 0
             self._ended.discard(record.place)
+            self._read.add(record.place)
             self.inbox.put(record)
             return 1
         if error.code() == KafkaError._PARTITION_EOF:
@@ -130,8 +132,7 @@ class Source:
         elif error.code() == KafkaError._AUTO_OFFSET_RESET:
             topic, partition = message.topic(), message.partition()
             assert topic is not None and partition is not None
-            if (topic, partition) in self._owned:
-                self._beginnings.report((topic, partition), error)
+            self._begins_anew((topic, partition), error)
         elif error.fatal() or error.code() in HOPELESS:
             hopeless = KafkaException(error)
             if error.code() == KafkaError.INCONSISTENT_GROUP_PROTOCOL:
@@ -140,6 +141,18 @@ class Source:
         else:
             log.warning("the consumer reports: %s", error.str())
         return 0
+
+    def _begins_anew(self, place: Place, error: KafkaError) -> None:
+        """The client does not know where to read on. What was read before may come again: it is dropped."""
+        if place not in self._owned:
+            return
+        if place in self._read:
+            log.warning("%s: what was read is dropped: %s", _names({place}), error.str())
+            self._listener.lost({place})
+            self._read.discard(place)
+            self._ended.discard(place)
+            self.inbox.forget({place})
+        self._beginnings.report(place, error)
 
     def _pause_what_waits(self) -> None:
         waiting = self.inbox.waiting(self._clock()) & self._owned
@@ -173,6 +186,7 @@ class Source:
         self._owned -= places
         self._paused -= places
         self._ended -= places
+        self._read -= places
         self._beginnings.forget(places)
         self.inbox.forget(places)
 
