@@ -62,10 +62,11 @@ def heartbeat(
     check_room(groups, group, request.member_id, request.instance_id)
     elsewhere = groups.is_elsewhere(group.group_id, request.member_id, caller.connection)
     seat = _seat(groups, group, request, reported, elsewhere, records)
-    if is_behind(seat.current, request.member_epoch, reported, elsewhere):
+    after = _updated(seat.before, caller, request)
+    if after == seat.before and is_behind(seat.current, request.member_epoch, reported, elsewhere):
         current = seat.current  # one step further, and this heartbeat could not be answered once more
     else:
-        current = move_on(groups, seat, _updated(seat.before, caller, request), reported, records)
+        current = move_on(groups, seat, after, reported, records)
     extend_session(groups, group.group_id, seat.member_id)
     response = ConsumerGroupHeartbeatResponse(
         member_id=seat.member_id,

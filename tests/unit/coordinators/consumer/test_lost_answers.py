@@ -24,10 +24,10 @@ class Line:
         self.made += 1
         self.connections[member] = self.made
 
-    def beat(self, member: str, epoch: int, owned: list[int] | None = None) -> Any:
+    def beat(self, member: str, epoch: int, owned: list[int] | None = None, **more: Any) -> Any:
         if member not in self.connections:
             self.reconnect(member)
-        request = ConsumerGroupHeartbeatRequest(group_id="g", member_id=member, member_epoch=epoch)
+        request = ConsumerGroupHeartbeatRequest(group_id="g", member_id=member, member_epoch=epoch, **more)
         if epoch == 0:
             request.rebalance_timeout_ms, request.subscribed_topic_names = 30_000, ["orders"]
             owned = []
@@ -116,6 +116,17 @@ def test_a_member_that_is_behind_goes_no_further_before_it_has_heard() -> None:
         line.reconnect("a")
         assert line.beat("a", former).member_epoch == epoch
     assert assigned(line.beat("a", epoch)) == [0, 1, 2]
+
+
+def test_a_member_that_is_behind_and_has_changed_its_mind_is_heard() -> None:
+    line, former, epoch = behind()
+    line.bench.topics.create("other", 2)
+    line.bench.coordinator.on_topics_changed(["other"])
+    line.reconnect("a")
+    answer = line.beat("a", former, subscribed_topic_names=["orders", "other"])
+    assert (answer.error_code, answer.member_epoch) == (0, epoch + 1)
+    assert len(assigned(answer) or []) == 8
+    assert line.bench.machine.consumer.find("g").metadata.get("a").names == {"orders", "other"}
 
 
 def test_a_member_in_its_former_epoch_that_does_not_say_what_it_owns_is_fenced_where_it_was_answered() -> None:
