@@ -11,11 +11,11 @@ from tapelog.coordinators.consumer.reconcile import Goal
 from tapelog.coordinators.transactions.completion import Completions
 from tapelog.log.log import Log
 from tapelog.metadata import election
-from tapelog.replication.followed import NO_EPOCH, Followed
+from tapelog.replication.followed import Followed
 from tapelog.replication.isr import InSync
 from tapelog.replication.leadership import Leadership
 from tapelog.replication.partition import Partition
-from tapelog.replication.progress import Replica
+from tapelog.replication.progress import NO_EPOCH, Replica
 from tapelog.sim.disk import SimDisk
 
 Plant = Callable[[pytest.MonkeyPatch], None]
