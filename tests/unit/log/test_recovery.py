@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tapelog.log import names
+from tapelog.log.scan import CHUNK_CHECKED
 from tapelog.log.txn_index import ENTRY
 from tests.unit.log.bench import DIRECTORY, Bench
 
@@ -285,3 +286,28 @@ def test_a_log_that_was_opened_keeps_the_files_of_its_newest_segment_only(clean:
     bench.open(clean=clean)
     assert len(bench.log.segments.items) > 3
     assert [segment for segment in bench.log.segments.items if segment.has_open_files()] in ([], [bench.log.active])
+
+
+@pytest.mark.parametrize("size", [1_000, 150_000, CHUNK_CHECKED + 5])
+def test_batches_are_checked_wherever_the_pieces_that_are_read_end(size: int) -> None:
+    bench = Bench({"max.message.bytes": str(4 * CHUNK_CHECKED)})
+    count = 2 * CHUNK_CHECKED // size + 3
+    for number in range(count):
+        bench.append(bench.batch(bytes([number % 256]) * size))
+    bench.kill()
+    assert bench.log.end_offset == count
+    assert bench.log.recovered_bytes == bench.log.size_bytes
+    damage(bench, "00000000000000000000.log", bench.log.size_bytes - 1, b"?")
+    bench.kill()
+    assert bench.log.end_offset == count - 1
+
+
+def test_nothing_is_left_of_segments_that_were_dropped() -> None:
+    bench = Bench(SMALL)
+    bench.fill(100)
+    bases = [segment.base_offset for segment in bench.log.segments.items]
+    damage(bench, names.offset_name(bases[1], names.LOG), 100, b"?")
+    bench.kill()
+    assert bench.log.active.base_offset == bases[1]
+    left = [name for name in bench.files() if any(name.startswith(f"{base:020}") for base in bases[2:])]
+    assert left == []

@@ -55,6 +55,8 @@ def test_an_observer_that_has_caught_up_becomes_a_voter() -> None:
     assert code_of(told) is None
     settled(world)
     assert all(len(raft_of(node).voters) == 4 for node in world.nodes)
+    world.run(2000)
+    assert len(told) == 1, "not when its time is over, too"
 
 
 def test_a_quorum_of_one_grows_to_three_and_survives_its_first_node() -> None:

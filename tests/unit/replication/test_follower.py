@@ -21,17 +21,6 @@ NOT_LEADER = int(ErrorCode.NOT_LEADER_OR_FOLLOWER)
 OUT_OF_RANGE = int(ErrorCode.OFFSET_OUT_OF_RANGE)
 
 
-def tell_range(bench: FollowerBench, start: int, end: int) -> None:
-    """The leader says where its log begins and ends."""
-    asked = [sent for sent in bench.sent if isinstance(sent.request, ListOffsetsRequest)]
-    assert [sent.request.topics[0].partitions[0].timestamp for sent in asked] == [-2, -1]  # type: ignore[attr-defined]
-    bench.sent = [sent for sent in bench.sent if sent not in asked]
-    for sent, offset in zip(asked, (start, end), strict=True):
-        told = ListOffsetsPartitionResponse(partition_index=0, offset=offset)
-        sent.done(ListOffsetsResponse(topics=[ListOffsetsTopicResponse(name=TOPIC, partitions=[told])]))
-    bench.settle()
-
-
 def test_an_empty_follower_asks_from_the_start_and_says_who_it_is() -> None:
     bench = FollowerBench()
     bench.follow(epoch=3)
@@ -321,7 +310,7 @@ def test_partitions_share_the_lanes_there_are_until_one_waits_at_the_leader() ->
 
 
 def test_an_additional_lane_gives_its_partitions_back_when_nothing_happens() -> None:
-    bench = FollowerBench(2)
+    bench = FollowerBench(3)
     bench.follow(0)
     bench.answer(part(0))
     bench.pass_time(100)
@@ -338,6 +327,8 @@ def test_an_additional_lane_gives_its_partitions_back_when_nothing_happens() -> 
     bench.answer(part(0))
     assert [asked.partition for asked in bench.asked()] == [1]
     assert bench.sent[0].lane == "fetch-0"
+    bench.follow(2)
+    assert [sent.lane for sent in bench.sent] == ["fetch-0", "fetch-1"], "it is free for the next"
 
 
 def test_an_additional_lane_gives_nothing_to_one_that_nobody_answers() -> None:
@@ -464,49 +455,6 @@ def test_a_follower_of_an_empty_leader_is_cut_to_nothing() -> None:
     bench.answer(part(0, error=OUT_OF_RANGE))
     tell_range(bench, 0, 0)
     assert bench.position() == (0, -1)
-
-
-def emptied(*epochs: tuple[int, int]) -> FollowerBench:
-    """A follower whose log was written in those epochs, and then deleted to the last record."""
-    bench = FollowerBench()
-    bench.lead(*epochs)
-    log = bench.partitions[0].log
-    log.increment_start_offset(log.end_offset)
-    bench.follow(epoch=7)
-    return bench
-
-
-def test_an_emptied_log_names_its_last_epoch_and_goes_on_where_its_leader_agrees() -> None:
-    bench = emptied((2, 2), (5, 3))
-    assert bench.position() == (5, 5)
-    bench.answer(part(0, batch(5, 7), start=5))
-    assert (bench.end(), bench.position()) == (6, (6, 7))
-
-
-def test_an_emptied_log_begins_anew_under_a_leader_that_was_elected_without_its_newer_epochs() -> None:
-    bench = emptied((2, 2), (5, 3))
-    bench.answer(part(0, diverging=(2, 2), start=1))
-    assert bench.position() == (1, -1), "what the leader wrote below its end is missing here"
-    bench.answer(part(0, batch(1, 2) + batch(2, 7, 4), start=1))
-    log = bench.partitions[0].log
-    assert (log.start_offset, bench.end(), bench.position()) == (1, 6, (6, 7))
-    assert bench.complaints == []
-    bench.power_cut()
-    log = bench.partitions[0].log
-    assert (log.start_offset, bench.end(), log.leader_epoch_cache.entries()) == (1, 6, [(2, 1), (7, 2)])
-
-
-def test_an_emptied_log_begins_anew_even_if_the_leader_has_an_older_epoch_beyond_its_end() -> None:
-    bench = emptied((2, 2), (5, 3))
-    bench.answer(part(0, diverging=(3, 15), start=0))
-    assert (bench.position(), bench.complaints) == ((0, -1), [])
-
-
-def test_an_emptied_log_whose_epochs_mean_nothing_to_its_leader_begins_anew() -> None:
-    bench = emptied((2, 2), (5, 3))
-    bench.answer(part(0, error=OUT_OF_RANGE))
-    tell_range(bench, 4, 9)
-    assert bench.position() == (4, -1)
 
 
 def test_a_log_with_records_takes_no_batch_of_an_older_epoch() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tapelog.coordinators.consumer.assignors.table import ASSIGNORS
-from tapelog.coordinators.consumer.checks import NAMES_CHARS_MAX, NAMES_MAX, check_request
+from tapelog.coordinators.consumer.checks import NAMES_CHARS_MAX, NAMES_MAX, check_epoch, check_request
+from tapelog.coordinators.consumer.member import STABLE, CurrentAssignment
 from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest, TopicPartitions
 
@@ -83,3 +84,35 @@ def test_only_who_joins_by_version_0_may_come_without_an_id() -> None:
     assert refused(heartbeat(member_id="", member_epoch=1), version=0) == ErrorCode.INVALID_REQUEST
     assert refused(heartbeat(member_id="", member_epoch=-1), version=0) == ErrorCode.INVALID_REQUEST
     assert refused(heartbeat(member_id=""), version=1) == ErrorCode.INVALID_REQUEST
+
+
+A, B = b"a" * 16, b"b" * 16
+MOVED_ON = CurrentAssignment(5, 4, STABLE, {A: {0: 5, 1: 5}}, {})
+
+
+@pytest.mark.parametrize(
+    ("epoch", "reported", "elsewhere", "accepted"),
+    [
+        (5, None, False, True),
+        (0, None, False, True),
+        (6, None, False, False),
+        (3, {A: {0}}, True, False),
+        (4, {A: {0, 1}}, False, True),
+        (4, {A: {1}}, False, True),
+        (4, {}, False, True),
+        (4, {A: {0, 2}}, False, False),
+        (4, {A: {0}, B: {0}}, False, False),
+        (4, None, False, False),
+        (4, None, True, True),
+        (3, None, True, False),
+    ],
+)
+def test_a_member_is_in_its_epoch_or_missed_the_answer_that_moved_it_on(
+    epoch: int, reported: dict[bytes, set[int]] | None, elsewhere: bool, accepted: bool
+) -> None:
+    try:
+        check_epoch(MOVED_ON, epoch, reported, elsewhere)
+    except KafkaError as error:
+        assert error.code == ErrorCode.FENCED_MEMBER_EPOCH and not accepted
+    else:
+        assert accepted
