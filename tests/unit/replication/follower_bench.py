@@ -26,6 +26,12 @@ from tapelog.wire.messages.fetch_response import (
     FetchResponse,
     PartitionData,
 )
+from tapelog.wire.messages.list_offsets_request import ListOffsetsRequest
+from tapelog.wire.messages.list_offsets_response import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
 from tapelog.wire.record_batch import Record, build_batch
 
 TOPIC, TOPIC_ID, LEADER = "t", b"\1" * 16, 2
@@ -243,3 +249,14 @@ class FollowerBench:
 
     def _broke(self, error: DiskError) -> None:
         raise error
+
+
+def tell_range(bench: FollowerBench, start: int, end: int) -> None:
+    """The leader says where its log begins and ends."""
+    asked = [sent for sent in bench.sent if isinstance(sent.request, ListOffsetsRequest)]
+    assert [sent.request.topics[0].partitions[0].timestamp for sent in asked] == [-2, -1]  # type: ignore[attr-defined]
+    bench.sent = [sent for sent in bench.sent if sent not in asked]
+    for sent, offset in zip(asked, (start, end), strict=True):
+        told = ListOffsetsPartitionResponse(partition_index=0, offset=offset)
+        sent.done(ListOffsetsResponse(topics=[ListOffsetsTopicResponse(name=TOPIC, partitions=[told])]))
+    bench.settle()

@@ -8,14 +8,13 @@ from tapelog.log.log import CLIENT
 from tapelog.replication.followed import Limits
 from tapelog.wire.errors import ErrorCode
 from tapelog.wire.messages.fetch_request import FetchRequest
-from tapelog.wire.messages.list_offsets_request import ListOffsetsRequest
 from tapelog.wire.messages.list_offsets_response import (
     ListOffsetsPartitionResponse,
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
 from tapelog.wire.record_batch import Record, build_batch
-from tests.unit.replication.follower_bench import TOPIC, FollowerBench, batch, part
+from tests.unit.replication.follower_bench import TOPIC, FollowerBench, batch, part, tell_range
 
 NOT_LEADER = int(ErrorCode.NOT_LEADER_OR_FOLLOWER)
 OUT_OF_RANGE = int(ErrorCode.OFFSET_OUT_OF_RANGE)
