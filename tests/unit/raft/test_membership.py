@@ -194,6 +194,23 @@ def test_a_node_of_another_cluster_gives_up_and_one_in_its_own_does_not() -> Non
     assert lost == [stranger.id]
 
 
+def test_one_wrong_address_is_somebody_elses_mistake() -> None:
+    world = started(nodes=5)
+    node = world.nodes[0]
+    node.crash()
+    cut(world, node)
+    node.boot()
+    quorum = raft_of(node).quorum
+    lost: list[bool] = []
+    quorum.wrong_cluster = lambda: lost.append(True)
+    for port in (1, 1, 2):
+        quorum._met_stranger(("elsewhere", port))
+    assert lost == [], "two of the four others"
+    quorum._met_stranger(("elsewhere", 3))
+    quorum._met_stranger(("elsewhere", 4))
+    assert lost == [True]
+
+
 def test_who_asks_not_to_wait_is_answered_at_once() -> None:
     world = started(nodes=3, spares=1)
     world.run(500)
