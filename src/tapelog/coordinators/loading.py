@@ -11,7 +11,7 @@ from typing import Any
 
 from tapelog.coordinators.shard import Shard
 from tapelog.wire.control_records import ABORT, COMMIT, control_kind
-from tapelog.wire.errors import KafkaError
+from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.primitives import WireError
 from tapelog.wire.record_batch import NO_PRODUCER_ID, BatchHeader, batches, records_of
 
@@ -42,8 +42,11 @@ class Loading:
             # First of all, so that the bulk of the log is replayed without being kept for an undo.
             shard.on_high_watermark(shard.log.high_watermark(shard.partition))
             self.succeeded = self.finished = self._replay_piece()
-        except (KafkaError, WireError, ValueError):
-            log.exception("coordinator partition %d cannot be loaded; it stays unavailable", shard.partition)
+        except (KafkaError, WireError, ValueError) as error:
+            if isinstance(error, KafkaError) and error.code == ErrorCode.NOT_COORDINATOR:
+                log.info("coordinator partition %d went away while it was loaded: %s", shard.partition, error)
+            else:
+                log.exception("coordinator partition %d cannot be loaded; it stays unavailable", shard.partition)
             self.finished = True
         if self.succeeded:
             shard.next_offset = self._offset

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from tapelog.base.timers import Timers
 from tapelog.coordinators.core import Runtime
 from tapelog.coordinators.outcome import CoordinatorRecord, Outcome, ShardContext
@@ -360,14 +362,17 @@ def test_a_damaged_log_is_not_served() -> None:
     assert desk.answers == [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS]
 
 
-def test_a_log_that_cannot_be_read_is_not_served() -> None:
+@pytest.mark.parametrize("code", [ErrorCode.NOT_COORDINATOR, ErrorCode.KAFKA_STORAGE_ERROR])
+def test_a_log_that_cannot_be_read_is_not_served(code: ErrorCode, caplog: pytest.LogCaptureFixture) -> None:
     class Offline(BenchLog):
         def start_offset(self, partition: int) -> int:
-            raise KafkaError(ErrorCode.NOT_COORDINATOR)
+            raise KafkaError(code)
 
     desk = Desk(Offline())
     desk.add("a")
     assert desk.answers == [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS]
+    went_away = code == ErrorCode.NOT_COORDINATOR
+    assert [record.levelname for record in caplog.records] == ([] if went_away else ["ERROR"]), "no alarm about that"
 
 
 def test_an_answer_does_not_wait_for_ever() -> None:
