@@ -198,6 +198,7 @@ def test_one_wrong_address_is_somebody_elses_mistake() -> None:
     world = started(nodes=5)
     node = world.nodes[0]
     node.crash()
+    node.wipe()
     cut(world, node)
     node.boot()
     quorum = raft_of(node).quorum
