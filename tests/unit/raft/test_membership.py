@@ -309,3 +309,17 @@ def test_who_has_waited_long_enough_for_a_change_is_told_so_once_and_it_may_stil
     settled(world)
     assert all(len(raft_of(node).voters) == 4 for node in world.nodes)
     assert len(told) == 1
+
+
+def test_a_change_that_a_leader_wrote_alone_never_was_once_its_log_is_cut_back() -> None:
+    world = started(nodes=3, spares=1)
+    world.run(500)
+    old, spare = leader_of(world), world.nodes[3]
+    cut(world, old)
+    told = add(old, spare)
+    assert len(raft_of(old).voters) == 4, "a leader goes by the newest record, committed or not"
+    assert world.run(10_000, lambda: any(node.epoch_led > 1 for node in world.nodes if node is not old))
+    world.cuts.clear()
+    assert settled(world) is not old
+    assert all(len(raft_of(node).voters) == 3 for node in world.nodes)
+    assert len(told) == 1 and told[0] is not None
