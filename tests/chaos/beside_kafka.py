@@ -3,9 +3,9 @@
 Not a test of ours: it shows whether the application and the judge are right, by a broker that somebody else wrote.
 Kafka needs several seconds to come back, so the feed is slower and a crash takes half a minute on two cores.
 Kafka 4.3.1 often loses a prepared commit's markers when it is killed (four times in ten crashes): it completes the
-transaction although it does not know the partitions yet ("likely deleted already and hence can be skipped", an INFO line of
-TransactionMarkerChannelManager). The offsets in it stay unstable until the same producer commits again, the application
-waits for that, and the story may end with "not within 60 s: new output".
+transaction although it does not know the partitions yet ("likely deleted already and hence can be skipped", says its
+TransactionMarkerChannelManager at level INFO). The offsets in it stay unstable until the same producer commits again,
+the application waits for that, and the story may end with "not within 60 s: new output".
 """
 
 from __future__ import annotations
