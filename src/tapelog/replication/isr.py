@@ -51,6 +51,10 @@ class IsrChange:
         """The replicas alone."""
         return tuple([id for id, _ in self.isr])
 
+    def void(self, alive: dict[int, int]) -> bool:
+        """Whether a member has come back as another process since: no controller will ever make such a change."""
+        return any(epoch >= 0 and alive.get(id, epoch) > epoch for id, epoch in self.isr)
+
 
 def verdict(code: int) -> int:
     """What to do about a change that the controller answered with this error."""
@@ -104,8 +108,9 @@ class InSync:
         self.partition_epoch = partition_epoch
         return True
 
-    def refused(self, code: int, now_ms: int) -> bool:
-        """The controller answered with an error; whether the same change must be sent again.
+    def refused(self, code: int, now_ms: int, alive: dict[int, int]) -> bool:
+        """The controller answered with an error; whether the same change must be sent again. `alive`: the epochs of the
+        brokers that live.
 
         If other copies of it are under way (an attempt whose connection was lost), one of them may be applied after
         all once the replica is eligible again: until none can be any more, its members count."""
@@ -114,7 +119,7 @@ class InSync:
             assert self.asked is not None
             if self._doubt_until_ms < 0 and self.asked.copies > 1:
                 self._doubt_until_ms = now_ms + DOUBT_MS
-            if now_ms < self._doubt_until_ms:
+            if now_ms < self._doubt_until_ms and not self.asked.void(alive):
                 return True
             self.asked = None
             self.not_before_ms = now_ms + REFUSED_BACKOFF_MS

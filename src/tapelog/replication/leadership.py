@@ -72,7 +72,7 @@ class Leadership:
     def refused(self, code: int, now_ms: int) -> bool:
         """The controller refused the change under way; whether it must be sent again. If not, and it will not be made
         either, whoever was to leave stays, and has nothing to rest from."""
-        again = self.in_sync.refused(code, now_ms)
+        again = self.in_sync.refused(code, now_ms, self.hub.alive)
         if self.in_sync.asked is None:
             for id in self.in_sync.isr:
                 self.rests.pop(id, None)

@@ -339,3 +339,17 @@ def test_a_doubt_ends() -> None:
     assert partition.isr_refused(change, ErrorCode.INELIGIBLE_REPLICA, bench.now_ms)
     assert partition.isr_refused(change, ErrorCode.INELIGIBLE_REPLICA, bench.now_ms + DOUBT_MS - 1)
     assert not partition.isr_refused(change, ErrorCode.INELIGIBLE_REPLICA, bench.now_ms + DOUBT_MS)
+
+
+def test_nobody_doubts_a_change_for_a_process_that_has_ended() -> None:
+    bench = Bench()
+    partition = bench.lead(isr=(ME, OTHER))
+    bench.claim(THIRD, 0)
+    change = bench.asked()
+    change.copies = 2
+    assert partition.isr_refused(change, ErrorCode.INELIGIBLE_REPLICA, bench.now_ms)
+    bench.hub.alive[THIRD] += 1
+    assert not partition.isr_refused(change, ErrorCode.INELIGIBLE_REPLICA, bench.now_ms + 1)
+    bench.claim(THIRD, 0, REFUSED_BACKOFF_MS + 1)
+    again = bench.asked()
+    assert again.isr[-1] == (THIRD, bench.hub.alive[THIRD]), "its next process is asked for"
