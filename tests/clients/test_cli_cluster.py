@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -43,6 +44,26 @@ def test_describe_shows_who_is_missing_and_the_exit_code_says_so(
     assert "under-replicated" in on_cluster("cluster", "describe")
     cluster.node(2).start()
     whole(cluster, replicated)
+
+
+def test_a_lost_quorum_is_told_in_time_and_nothing_is_said_to_be_well(
+    fresh: Fresh, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Cluster(nodes=4, settings={"offsets.topic.num.partitions": 1}) as four:
+        monkeypatch.setenv("TAPELOG_BOOTSTRAP", four.bootstrap)
+        tape = Tape(capsys, monkeypatch)
+        tape("topic", "create", fresh(), "-p", "4", "-r", "1")
+        tape("cluster", "describe", "--check")
+        four.node(2).kill()
+        four.node(3).kill()
+        until(lambda: tape.json("cluster", "describe", "--timeout", "2")["quorum"] is None, "no controller answers")
+        begun = time.monotonic()
+        shown = tape("cluster", "describe", "--check", "--timeout", "3", code=6)
+        assert time.monotonic() - begun < 6, "one timeout for all who are silent"
+        assert "✔" not in shown and "2 of 4 brokers up" in shown
+        assert "the metadata quorum does not answer (no controller answered within 3 s)" in shown.splitlines()[1]
+        assert "`tape node DIR/node-3`" in shown
+    reset_consoles()
 
 
 def test_partitions_that_refuse_writes_are_shown_and_unclean_elections_are_counted(

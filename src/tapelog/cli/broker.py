@@ -54,7 +54,7 @@ def list_brokers(
             entry["id"],
             entry["address"],
             entry["rack"],
-            standing(entry["state"] == "fenced", bool(entry["cordoned"])),
+            standing(str(entry["state"]), bool(entry["cordoned"])),
             entry["quorum"],
             entry["leaders"],
             entry["replicas"],

@@ -23,7 +23,8 @@ def describe(
     check: Annotated[
         bool,
         typer.Option(
-            "--check", help="Exit code 5: brokers, replicas or votes missing; 6: partitions offline or not writable."
+            "--check",
+            help="Exit code 5: brokers, replicas or votes missing; 6: no quorum, partitions offline or not writable.",
         ),
     ] = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
@@ -44,6 +45,6 @@ def describe(
         state = cluster_state(wire)
     emit(json, document(state), lambda: drawn(state, everything=everything))
     if check:
-        lacking = state.under_replicated or state.gone or state.voiceless
-        unusable = state.offline or state.below_min_isr
+        lacking = state.under_replicated or state.gone or state.silent or state.voiceless
+        unusable = state.quorum_lost or state.offline or state.below_min_isr
         raise typer.Exit(EXIT_ERR if unusable else EXIT_WARN if lacking else EXIT_OK)

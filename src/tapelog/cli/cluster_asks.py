@@ -6,12 +6,14 @@ Everything goes to a broker, as any client's request; what only a controller kno
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TypeVar
 
 from tapelog.cli.cluster_state import Broker, ClusterState, Partition, Quorum, Voter
-from tapelog.cli.output import CliError
-from tapelog.cli.raw import Node, Wire, check
+from tapelog.cli.output import EXIT_UNREACHABLE, CliError
+from tapelog.cli.raw import Node, RawError, Wire, check
+from tapelog.wire.errors import ErrorCode
 from tapelog.wire.messages.describe_cluster_request import DescribeClusterRequest
 from tapelog.wire.messages.describe_cluster_response import DescribeClusterResponse
 from tapelog.wire.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
@@ -31,6 +33,9 @@ MIN_ISR = "min.insync.replicas"
 TOPICS_AT_A_TIME = 500
 CORDON = "cordoned.log.dirs"
 """A broker that has `*` here gets no new replicas (KIP-1066)."""
+ASKED_AT_ONCE_MAX = 32
+NOT_TOLD = (ErrorCode.UNSUPPORTED_VERSION, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, ErrorCode.INVALID_REQUEST)
+"""A quorum that answers so is there, but does not tell us."""
 Moving = dict[tuple[str, int], tuple[tuple[int, ...], tuple[int, ...]]]
 
 
@@ -38,27 +43,59 @@ T = TypeVar("T")
 
 
 def cluster_state(wire: Wire, *, sizes: bool = True, quorum: bool = True) -> ClusterState:
-    """The cluster now. What cannot be had is left out and named in `remarks`."""
+    """The cluster now, within the wire's timeout. What cannot be had is left out and named in `remarks`.
+
+    Brokers and controllers are asked at the same time: those that are silent do not add up.
+    """
     remarks: list[str] = []
-    cluster_id, controller, found = brokers(wire)
-    on_the_move = _unless_refused(remarks, "which partitions move", lambda: moving(wire))
-    return ClusterState(
-        cluster_id,
-        controller,
-        tuple(with_cordons(wire, found)),
-        tuple(with_min_isr(wire, partitions(wire, on_the_move or {}))),
-        _unless_refused(remarks, "the quorum", lambda: describe_quorum(wire)) if quorum else None,
-        log_sizes(wire, found, remarks) if sizes else {},
-        tuple(remarks),
+    with wire.bounded(), ThreadPoolExecutor(ASKED_AT_ONCE_MAX) as threads:
+        cluster_id, controller, found = brokers(wire)
+        listed = with_min_isr(wire, partitions(wire, {}))
+        moves = threads.submit(_apart, wire, moving)
+        about_quorum = threads.submit(_apart, wire, describe_quorum) if quorum else None
+        cordons = threads.submit(with_cordons, wire, found)
+        told = log_dirs(wire, found, remarks) if sizes else {}
+        trouble: str | None = None
+        on_the_move: Moving = {}
+        known: Quorum | None = None
+        try:
+            on_the_move = moves.result()
+        except CliError as error:
+            remarks.append(f"which partitions move: unknown, since {_reason(wire, error)}")
+        try:
+            known = None if about_quorum is None else about_quorum.result()
+        except CliError as error:
+            trouble = None if isinstance(error, RawError) and error.code in NOT_TOLD else _reason(wire, error)
+            if trouble is None:
+                remarks.append(f"the quorum: unknown, since {error.message}")
+        return ClusterState(
+            cluster_id,
+            controller,
+            tuple(cordons.result()),
+            tuple(_moving(one, on_the_move) for one in listed),
+            known,
+            {key: part.partition_size for key, part in held(told).items()},
+            tuple(remarks),
+            trouble,
+        )
+
+
+def _apart(wire: Wire, ask: Callable[[Wire], T]) -> T:
+    with wire.apart() as own:
+        return ask(own)
+
+
+def _reason(wire: Wire, error: CliError) -> str:
+    """Why a controller's answer is not there. The broker that passes the question on is not to blame: it answered
+    everything else."""
+    return (
+        f"no controller answered within {wire.timeout_s:g} s" if error.exit_code == EXIT_UNREACHABLE else error.message
     )
 
 
-def _unless_refused(remarks: list[str], what: str, ask: Callable[[], T]) -> T | None:
-    try:
-        return ask()
-    except CliError as error:
-        remarks.append(f"{what}: unknown, since {error.message}")
-        return None
+def _moving(partition: Partition, on_the_move: Moving) -> Partition:
+    adding, removing = on_the_move.get((partition.topic, partition.index), ((), ()))
+    return replace(partition, adding=adding, removing=removing)
 
 
 def brokers(wire: Wire) -> tuple[str, int, list[Broker]]:
@@ -74,16 +111,23 @@ def brokers(wire: Wire) -> tuple[str, int, list[Broker]]:
 
 
 def with_cordons(wire: Wire, found: Iterable[Broker]) -> list[Broker]:
-    """The same brokers, with `cordoned` as each one's own configuration says; one that does not answer is not."""
-    return [replace(one, cordoned=not one.fenced and _is_cordoned(wire, one)) for one in found]
+    """The same brokers, with `cordoned` as each one's own configuration says, and `silent` if it did not answer."""
+
+    def asked(broker: Broker) -> Broker:
+        if broker.fenced:
+            return broker
+        try:
+            return replace(broker, cordoned=_apart(wire, lambda own: _is_cordoned(own, broker)))
+        except CliError as error:
+            return replace(broker, silent=error.exit_code == EXIT_UNREACHABLE)
+
+    with ThreadPoolExecutor(ASKED_AT_ONCE_MAX) as threads:
+        return list(threads.map(asked, found))
 
 
 def _is_cordoned(wire: Wire, broker: Broker) -> bool:
     asked = DescribeConfigsResource(BROKER, str(broker.id), [CORDON])
-    try:
-        told = wire.ask(DescribeConfigsRequest([asked]), DescribeConfigsResponse, broker.node)
-    except CliError:
-        return False
+    told = wire.ask(DescribeConfigsRequest([asked]), DescribeConfigsResponse, broker.node)
     values = [config.value for result in told.results for config in result.configs if config.name == CORDON]
     return any("*" in (value or "").split(",") for value in values)
 
@@ -165,15 +209,23 @@ def _voter(replica: ReplicaState, end: int) -> Voter:
 
 
 def log_dirs(wire: Wire, found: Iterable[Broker], remarks: list[str]) -> dict[int, DescribeLogDirsResponse]:
-    """What each broker says of its log directories, of brokers that answer."""
-    told: dict[int, DescribeLogDirsResponse] = {}
-    for broker in found:
-        if broker.fenced:
-            continue
+    """What each broker says of its log directories, of brokers that answer. All are asked at the same time."""
+
+    def asked(broker: Broker) -> DescribeLogDirsResponse | CliError:
         try:
-            told[broker.id] = wire.ask(DescribeLogDirsRequest(topics=None), DescribeLogDirsResponse, broker.node)
+            request = DescribeLogDirsRequest(topics=None)
+            return _apart(wire, lambda own: own.ask(request, DescribeLogDirsResponse, broker.node))
         except CliError as error:
-            remarks.append(f"the files of broker {broker.id}: unknown, since {error.message}")
+            return error
+
+    there = [broker for broker in found if not broker.fenced]
+    told: dict[int, DescribeLogDirsResponse] = {}
+    with ThreadPoolExecutor(ASKED_AT_ONCE_MAX) as threads:
+        for broker, answer in zip(there, threads.map(asked, there), strict=True):
+            if isinstance(answer, CliError):
+                remarks.append(f"the files of broker {broker.id}: unknown, since {answer.message}")
+            else:
+                told[broker.id] = answer
     return told
 
 

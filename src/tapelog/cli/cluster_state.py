@@ -10,12 +10,14 @@ from tapelog.cli.raw import Node
 
 @dataclass(frozen=True, slots=True, order=True)
 class Broker:
-    """A registered broker. `fenced`: it is registered, but not there (or not yet). `cordoned`: it gets no replicas."""
+    """A registered broker. `fenced`: it is registered, but not there (or not yet). `cordoned`: it gets no replicas.
+    `silent`: the cluster holds it to be there, but it did not answer us."""
 
     node: Node
     rack: str | None = None
     fenced: bool = False
     cordoned: bool = False
+    silent: bool = False
 
     @property
     def id(self) -> int:
@@ -114,6 +116,8 @@ class ClusterState:
     quorum: Quorum | None = None
     sizes: dict[tuple[int, str, int], int] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
+    quorum_error: str | None = None
+    """Why the metadata quorum could not be asked; None if it answered, or does not tell us for other reasons."""
 
     def broker(self, number: int) -> Broker | None:
         """The broker with this id, if it is registered."""
@@ -158,6 +162,24 @@ class ClusterState:
         return [one.id for one in self.brokers if one.fenced]
 
     @property
+    def silent(self) -> list[int]:
+        """Brokers that the cluster believes to be there and that did not answer."""
+        return [one.id for one in self.brokers if one.silent]
+
+    @property
+    def quorum_lost(self) -> str | None:
+        """Why nobody can be elected and nothing changed: the quorum gives no answer, has no leader or no majority."""
+        if self.quorum is None:
+            return self.quorum_error and f"the metadata quorum does not answer ({self.quorum_error})"
+        if self.quorum.leader < 0:
+            return "the metadata quorum has no leader"
+        absent = [*self.silent, *self.gone]  # from here; a voter that is in step is there all the same
+        away = [one.id for one in self.quorum.voters if one.id in absent and one.behind]
+        if len(away) * 2 >= len(self.quorum.voters) > 0:
+            return f"the metadata quorum has lost its majority (voters {numbers(away)} do not answer)"
+        return None
+
+    @property
     def voiceless(self) -> list[int]:
         """Nodes that should vote and cannot: they came back with another disk, and the quorum knows the old one."""
         return [] if self.quorum is None else self.quorum.voiceless
@@ -192,13 +214,14 @@ def document(state: ClusterState) -> dict[str, object]:
             "voters": [_voter(one) for one in quorum.voters],
             "observers": [_voter(one) for one in quorum.observers],
         },
+        "quorum_lost": state.quorum_lost,
         "unclean_elections": None if quorum is None else quorum.unclean_elections,
         "brokers": [
             {
                 "id": one.id,
                 "address": one.address,
                 "rack": one.rack,
-                "state": "fenced" if one.fenced else "up",
+                "state": "fenced" if one.fenced else "unreachable" if one.silent else "up",
                 "cordoned": one.cordoned,
                 "leaders": len(state.led_by(one.id)),
                 "replicas": len(state.on(one.id)),

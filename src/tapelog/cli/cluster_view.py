@@ -24,13 +24,14 @@ def drawn(state: ClusterState, *, everything: bool = False) -> Iterator[Renderab
     """The whole picture."""
     topics = len(dict.fromkeys(one.topic for one in state.partitions))
     copies = sum(len(one.replicas) for one in state.partitions)
-    up = sum(not one.fenced for one in state.brokers)
+    up = sum(not (one.fenced or one.silent) for one in state.brokers)
     yield Text.assemble(
         ("cluster ", "bold"),
         (state.cluster_id, "bold cyan"),
         f": {up} of {_count(len(state.brokers), 'broker')} up, {_count(topics, 'topic')}, "
         f"{_count(len(state.partitions), 'partition')}, {_count(copies, 'replica')}",
     )
+    yield from _alarms(state)
     yield Text()
     if state.quorum is not None:
         yield from _quorum(state.quorum)
@@ -40,6 +41,23 @@ def drawn(state: ClusterState, *, everything: bool = False) -> Iterator[Renderab
     yield from _health(state, SHOWN_MAX if not everything else len(state.partitions))
     for remark in state.remarks:
         yield Text(remark, style="dim")
+
+
+def _alarms(state: ClusterState) -> Iterator[RenderableType]:
+    """What comes before everything else: no quorum, and nodes that are not there, with what to do."""
+    if state.quorum_lost:
+        words = ": nobody is elected and nothing changes until a majority of its voters is there. "
+        yield Text.assemble(
+            ("✘ ", "bold red"), (state.quorum_lost, "bold red"), words, "What follows may be out of date."
+        )
+    for ids, words in ((state.silent, "no answer from"), (state.gone, "not there (fenced):")):
+        if ids:
+            starts = ", ".join(f"`tape node DIR/node-{one}`" for one in ids)
+            about = f"{words} broker{'' if len(ids) == 1 else 's'} {', '.join(map(str, ids))}"
+            yield Text.assemble(("✘ ", "bold red"), (about, "bold red"), f"; if down, start it again: {starts}")
+    led = [one for one in state.partitions if one.leader in state.silent]
+    if led:
+        yield Text.assemble(("✘ ", "bold red"), f"{_count(len(led), 'partition')} led by brokers that do not answer")
 
 
 def _count(number: int, noun: str) -> str:
@@ -95,7 +113,7 @@ def _broker_row(state: ClusterState, broker: Broker, most: int) -> list[object]:
         Text(str(broker.id), style="bold"),
         broker.address,
         broker.rack,
-        standing(broker.fenced, broker.cordoned),
+        standing("fenced" if broker.fenced else "unreachable" if broker.silent else "up", broker.cordoned),
         leads,
         len(held),
         None if size is None else format_size(size),
@@ -103,9 +121,10 @@ def _broker_row(state: ClusterState, broker: Broker, most: int) -> list[object]:
     ]
 
 
-def standing(fenced: bool, cordoned: bool) -> Text:
-    """How a broker is, in a word or two."""
-    word = Text("fenced", style="bold red") if fenced else Text("up", style="green")
+def standing(state: str, cordoned: bool) -> Text:
+    """How a broker is (as the document calls it), in a word or two."""
+    shown = {"unreachable": "no answer"}.get(state, state)
+    word = Text(shown, style="green" if state == "up" else "bold red")
     return word.append(", cordoned", "yellow") if cordoned else word
 
 
@@ -121,7 +140,7 @@ def bar(leads: int, follows: int, late: int, most: int) -> Text:
 
 def _health(state: ClusterState, shown_max: int) -> Iterator[RenderableType]:
     offline, under, moving = state.offline, state.under_replicated, state.moving
-    if not offline and not under:
+    if not (offline or under or state.quorum_lost or state.silent):
         if state.partitions:
             yield Text.assemble(("✔ ", "green"), "every partition has a leader, and all its replicas are in sync")
         else:

@@ -7,7 +7,9 @@ SASL PLAIN or SCRAM. Versions are agreed by ApiVersions; what a broker does not 
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, TypeVar
@@ -32,6 +34,8 @@ from tapelog.wire.writer import Writer
 
 FRAME_BYTES_MAX = 100 * 1024 * 1024
 CLIENT_ID = "tape"
+LEAST_S = 0.05
+"""What is left for a question when the time is over: what answers at once is still heard."""
 GROUP, TRANSACTION = 0, 1
 
 M = TypeVar("M", bound=Message)
@@ -132,6 +136,10 @@ class Link:
             count -= len(chunk)
         return b"".join(chunks)
 
+    def wait_at_most(self, seconds: float) -> None:
+        """From now on, how long a question may wait for the other side."""
+        self._socket.settimeout(seconds)
+
     def close(self) -> None:
         """Close."""
         self._socket.close()
@@ -141,9 +149,11 @@ class Wire:
     """Connections to the brokers of one cluster, and the questions of where to ask."""
 
     def __init__(self, connection: Connection) -> None:
+        self._connection = connection
         self._bootstrap = parse_bootstrap(connection.bootstrap)
         self._security = Security.of(connection.config)
         self._timeout_s = connection.timeout_s
+        self._deadline: float | None = None
         self._links: dict[tuple[str, int], Link] = {}
 
     def __enter__(self) -> Wire:
@@ -155,6 +165,33 @@ class Wire:
         for link in self._links.values():
             link.close()
 
+    @property
+    def timeout_s(self) -> float:
+        """How long one question may take, and all those within one `bounded`."""
+        return self._timeout_s
+
+    @contextmanager
+    def bounded(self) -> Iterator[None]:
+        """All questions inside share one timeout, instead of each having its own."""
+        before = self._deadline
+        self._deadline = time.monotonic() + self._timeout_s if before is None else before
+        try:
+            yield
+        finally:
+            self._deadline = before
+
+    def apart(self) -> Wire:
+        """Connections of their own to the same cluster, under the same deadline: for another thread."""
+        made = Wire(self._connection)
+        made._deadline = self._deadline
+        return made
+
+    def _patience_s(self, tries: int = 1) -> float:
+        """How long the next attempt may take if so many are to be possible."""
+        if self._deadline is None:
+            return self._timeout_s
+        return max(LEAST_S, (self._deadline - time.monotonic()) / max(1, tries))
+
     def _link(self, node: Node | None) -> Link:
         """To this broker, or to any that answers."""
         addresses = self._bootstrap if node is None else [(node.host, node.port)]
@@ -162,9 +199,10 @@ class Wire:
         if open_already is not None:
             return open_already
         failure: CliError | None = None
-        for address in addresses:
+        for tried, address in enumerate(addresses):
             try:
-                self._links[address] = Link(*address, self._security, self._timeout_s)
+                patience_s = self._patience_s(len(addresses) - tried)
+                self._links[address] = Link(*address, self._security, patience_s)
                 return self._links[address]
             except CliError as error:
                 failure = error
@@ -177,6 +215,7 @@ class Wire:
         tries = 1 if node is not None else len(self._bootstrap)
         while True:
             link = self._link(node)
+            link.wait_at_most(self._patience_s(tries))
             try:
                 return link.ask(request, answer, version)
             except CliError as error:

@@ -133,3 +133,37 @@ def test_bars_are_in_proportion_and_hide_nothing() -> None:
     assert len(bar(1000, 2000, 1, 3001).plain) <= BAR + 2
     assert len(bar(1000, 2000, 1, 3001).plain) >= 3
     assert bar(0, 0, 0, 0).plain == ""
+
+
+def test_a_quorum_that_does_not_answer_comes_first_and_nothing_is_said_to_be_well() -> None:
+    three = brokers()
+    deaf = (three[0], replace(three[1], silent=True), replace(three[2], silent=True))
+    lost = ClusterState(
+        "id", 1, deaf, (WELL, replace(WELL, leader=2)), quorum_error="no controller answered within 5 s"
+    )
+    text = text_of(lost)
+    assert "✔" not in text and "1 of 3 brokers up" in text and text.count("no answer  ") == 2
+    second = text.splitlines()[1]
+    assert "the metadata quorum does not answer (no controller answered within 5 s)" in second
+    assert "no answer from brokers 2, 3" in text and "`tape node DIR/node-2`, `tape node DIR/node-3`" in text
+    assert "1 partition led by brokers that do not answer" in text
+    told = document(lost)
+    assert told["quorum_lost"] and [one["state"] for one in told["brokers"]] == ["up", "unreachable", "unreachable"]  # type: ignore[attr-defined]
+
+
+def test_a_quorum_without_leader_or_majority_is_lost() -> None:
+    three = brokers()
+    assert state(WELL).quorum_lost is None
+    assert "has no leader" in str(replace(state(WELL), quorum=replace(QUORUM, leader=-1)).quorum_lost)
+    one = (replace(three[0], silent=True), *three[1:])
+    assert replace(state(WELL), brokers=one).quorum_lost is None
+    two = (one[0], three[1], replace(three[2], fenced=True))
+    assert "voters 1,3 do not answer" in str(replace(state(WELL), brokers=two).quorum_lost)
+    in_step = replace(QUORUM, voters=tuple(replace(voter, behind=0) for voter in QUORUM.voters))
+    assert replace(state(WELL), brokers=two, quorum=in_step).quorum_lost is None, "only we cannot reach them"
+
+
+def test_a_broker_that_is_not_there_comes_with_what_to_do() -> None:
+    assert "not there (fenced): broker 3; if down, start it again: `tape node DIR/node-3`" in text_of(
+        state(WELL, fenced=(3,))
+    )

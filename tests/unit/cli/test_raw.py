@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import struct
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -140,3 +141,15 @@ def test_an_answer_that_is_none_is_told(brokers: list[OldBroker]) -> None:
     brokers.append(OldBroker([ApiVersion(66, 0, 1)], broken=True))
     with Wire(Connection(brokers[0].address)) as wire, pytest.raises(CliError, match="is no ListTransactionsResponse"):
         wire.ask(ListTransactionsRequest(), ListTransactionsResponse)
+
+
+def test_questions_that_share_a_bound_do_not_wait_one_after_another() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as two:
+        both = [f"127.0.0.1:{server.getsockname()[1]}" for server in (one, two)]  # they take connections, and no more
+        with Wire(Connection(",".join(both), timeout_s=0.4)) as wire:
+            begun = time.monotonic()
+            with wire.bounded(), wire.apart() as other:
+                for asked in (wire, other, wire, other):
+                    with pytest.raises(CliError, match="no answer"):
+                        asked.ask(ListTransactionsRequest(), ListTransactionsResponse)
+            assert time.monotonic() - begun < 1.2, "eight times the timeout without a bound"
