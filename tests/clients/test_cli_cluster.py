@@ -63,6 +63,33 @@ def test_a_lost_quorum_is_told_in_time_and_nothing_is_said_to_be_well(
         assert "✔" not in shown and "2 of 4 brokers up" in shown
         assert "the metadata quorum does not answer (no controller answered within 3 s)" in shown.splitlines()[1]
         assert "`tape node DIR/node-3`" in shown
+        for words in (("rebalance", "--plan"), ("broker", "drain", "4", "--plan")):
+            tape(*words, "--timeout", "2", code=1)
+            assert "the metadata quorum does not answer" in tape.err
+    reset_consoles()
+
+
+def test_preferred_leaders_are_planned_and_asked_for_before_they_lead_again(
+    fresh: Fresh, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def leads_now() -> int:
+        found: int = tape.json("broker", "list")[1]["leaders"]
+        return found
+
+    with Cluster(nodes=3, settings={"offsets.topic.num.partitions": 1}) as three:
+        monkeypatch.setenv("TAPELOG_BOOTSTRAP", three.bootstrap)
+        tape = Tape(capsys, monkeypatch)
+        tape("topic", "create", fresh(), "-p", "6", "-r", "3")
+        tape("rebalance", "--apply", "--yes")
+        assert "nothing to do" in tape("rebalance", "--plan")
+        three.node(2).restart()
+        until(lambda: not tape.json("cluster", "describe")["under_replicated"], "all in sync again")
+        assert leads_now() == 0
+        assert "2 partitions go back to their preferred leaders" in tape("rebalance", "--plan")
+        tape("rebalance", "--apply", code=2)
+        assert "this needs a yes" in tape.err and leads_now() == 0
+        assert tape.json("rebalance", "--apply", "--yes")["applied"] is True
+        until(lambda: leads_now() == 2, "the preferred replica leads")
     reset_consoles()
 
 
@@ -118,6 +145,8 @@ def test_a_broker_is_drained_gets_nothing_new_is_restored_and_taken_out(
         tape("topic", "create", first, "-p", "8", "-r", "3")
         tape("produce", first, stdin="\n".join(map(str, range(800))))
         assert on_node_4(first) > 0
+        tape("broker", "drain", "4", "--plan")
+        assert "`tape broker drain 4` does it" in tape.err
         tape("broker", "drain", "4", code=2)
         assert not any(one["cordoned"] for one in tape.json("broker", "list")), "without a yes nothing has changed"
         tape("broker", "drain", "4", "--yes")

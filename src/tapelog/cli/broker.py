@@ -86,7 +86,7 @@ def drain(
 
     rate = parse_rate(throttle)
     with open_wire(bootstrap, properties, timeout) as wire:
-        state = cluster_asks.cluster_state(wire, quorum=False)
+        state = cluster_asks.cluster_state(wire)
         known(state, broker)
         refuse_moving(state)
         changes = planned(state, leave=[broker], only_leave=True)
@@ -100,6 +100,7 @@ def drain(
             parallel=parallel,
             yes=yes,
             json=json,
+            how=f"`tape broker drain {broker}`",
             agreed=lambda: cordoned.append(_cordon(wire, broker, True)),
         )
     if not json and not plan_only:
@@ -172,7 +173,7 @@ def remove(
         held = state.on(broker)
         if held:
             raise CliError(
-                f"broker {broker} still holds {len(held)} replicas",
+                f"broker {broker} still holds {len(held)} replica{'' if len(held) == 1 else 's'}",
                 f"`tape broker drain {broker}` moves them first",
                 EXIT_FAILED,
             )

@@ -162,7 +162,7 @@ def _verify(wire: Wire, moves: Sequence[Move]) -> None:
 
 
 def summary(state: ClusterState, moves: Sequence[Move]) -> list[dict[str, int]]:
-    """Replicas and preferred leaders per broker, before and after."""
+    """Replicas and preferred leaders per broker, before and after, and how many it leads now."""
     after = {(move.topic, move.index): move.after for move in moves}
     found = []
     for number in sorted({broker.id for broker in state.brokers} | {one for move in moves for one in move.before}):
@@ -172,6 +172,7 @@ def summary(state: ClusterState, moves: Sequence[Move]) -> list[dict[str, int]]:
                 "broker": number,
                 "replicas": sum(number in was for was, _ in pairs),
                 "replicas_after": sum(number in now for _, now in pairs),
+                "leads_now": len(state.led_by(number)),
                 "leaders": sum(was[:1] == (number,) for was, _ in pairs),
                 "leaders_after": sum(now[:1] == (number,) for _, now in pairs),
             }

@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import RenderableType
 from rich.text import Text
 
 from tapelog.cli.options import DEFAULT_BOOTSTRAP, Bootstrap, Json, Properties, Timeout, Yes
-from tapelog.cli.output import EXIT_FAILED, EXIT_USAGE, CliError, emit, error_console, remark, table
+from tapelog.cli.output import EXIT_FAILED, EXIT_USAGE, CliError, emit, error_console, remark
 from tapelog.cli.prompt import confirm
+from tapelog.cli.rebalance_view import count, plan_view
 from tapelog.cli.txn_options import open_wire
 from tapelog.cli.units import format_size, parse_duration_ms, parse_size
 
@@ -23,12 +23,11 @@ if TYPE_CHECKING:
     from tapelog.cli.cluster_state import ClusterState
     from tapelog.cli.moves import Progress
     from tapelog.cli.raw import Wire
-    from tapelog.cli.rebalance_plan import Move
+    from tapelog.cli.rebalance_plan import Move, Place
 
 PARALLEL = 20
 WAYS = ("replicas", "bytes", "load")
 WINDOW_S = (0.2, 3600.0)
-SHOWN_MAX = 30
 
 Throttle = Annotated[
     str | None,
@@ -83,7 +82,7 @@ def rebalance(
             listed = [{"topic": topic, "partition": index} for topic, index in taken_back]
             emit(json, {"cancelled": listed}, lambda: [Text(f"took back {len(taken_back)} moves")])
             return
-        state = cluster_asks.cluster_state(wire, quorum=False)
+        state = cluster_asks.cluster_state(wire)
         refuse_moving(state)
         loads: dict[str, Any] | None = None
         if by == "load":
@@ -92,11 +91,19 @@ def rebalance(
             changes, loads = leaders_by_load(wire, state, window_s)
         else:
             changes = planned(state, by_bytes=by == "bytes")
-        show_and_apply(wire, state, changes, apply=apply, rate=rate, parallel=parallel, yes=yes, json=json, loads=loads)
-        if apply and by != "load" and state.not_preferred:
-            moves.prefer_leaders(wire, [(one.topic, one.index) for one in state.not_preferred])
-            if not json:
-                remark(f"the preferred replica leads {_count(len(state.not_preferred))} again")
+        back = [] if by == "load" else returning(state, changes)
+        show_and_apply(
+            wire,
+            state,
+            changes,
+            apply=apply,
+            rate=rate,
+            parallel=parallel,
+            yes=yes,
+            json=json,
+            loads=loads,
+            back=back,
+        )
 
 
 def parse_window(text: str) -> float:
@@ -124,7 +131,11 @@ def parse_rate(text: str | None) -> int | None:
 
 
 def refuse_moving(state: ClusterState) -> None:
-    """Planning on top of moves under way would plan from a state that will not be."""
+    """Planning on top of moves under way would plan from a state that will not be; without a quorum nothing moves."""
+    if state.quorum_lost:
+        away = [*state.silent, *state.gone]
+        start = f" (not there: {', '.join(map(str, away))}; start them: `tape node DIR/node-{away[0]}`)" if away else ""
+        raise CliError(state.quorum_lost, f"`tape cluster describe` shows who is missing{start}", EXIT_FAILED)
     if state.moving:
         raise CliError(
             f"{len(state.moving)} partitions are on the move already",
@@ -133,13 +144,22 @@ def refuse_moving(state: ClusterState) -> None:
         )
 
 
+def returning(state: ClusterState, changes: Sequence[Move]) -> list[Place]:
+    """Partitions that only go back to their preferred leaders: others than those that change anyway."""
+    changing = [(move.topic, move.index) for move in changes]
+    there = [one for one in state.not_preferred if one.replicas[0] not in state.silent]
+    return [place for one in there if (place := (one.topic, one.index)) not in changing]
+
+
 def planned(
     state: ClusterState, *, leave: Sequence[int] = (), by_bytes: bool = False, only_leave: bool = False
 ) -> list[Move]:
     """What the planner makes of this state. Brokers that are not there, or cordoned, get nothing new."""
     from tapelog.cli.rebalance_plan import CannotPlanError, Weighed, plan
 
-    usable = {one.id: one.rack for one in state.brokers if not (one.fenced or one.cordoned) or one.id in leave}
+    usable = {
+        one.id: one.rack for one in state.brokers if not (one.fenced or one.silent or one.cordoned) or one.id in leave
+    }
     weighed = [Weighed(one.topic, one.index, one.replicas, state.size_of(one)) for one in state.partitions]
     if not leave:  # replicas on brokers that are away stay where they are: they may come back
         weighed = [one for one in weighed if all(broker in usable for broker in one.replicas)]
@@ -147,7 +167,9 @@ def planned(
         return plan(usable, weighed, leave=leave, by_bytes=by_bytes, only_leave=only_leave)
     except CannotPlanError as error:
         raise CliError(
-            str(error), "add a broker first, or give that topic fewer replicas, or delete it", EXIT_FAILED
+            str(error),
+            "add a broker first: `tape node DIR` with a directory of its own (docs/operate/cluster.md)",
+            EXIT_FAILED,
         ) from None
 
 
@@ -163,10 +185,13 @@ def show_and_apply(
     json: bool,
     agreed: Callable[[], None] = lambda: None,
     loads: dict[str, Any] | None = None,
+    back: Sequence[Place] = (),
+    how: str = "--apply",
 ) -> None:
     """The plan, and with `apply` its execution; `agreed` is called before anything moves, once nobody objects.
-    `loads`: what brokers carry before and after, of a plan by load."""
-    from tapelog.cli.moves import carry_out, summary
+    `loads`: what brokers carry before and after, of a plan by load. `back`: partitions whose preferred replica leads
+    again, and nothing else. `how`: what does it, for who only saw the plan."""
+    from tapelog.cli.moves import carry_out, prefer_leaders, summary
     from tapelog.cli.throttle import throttled
 
     document: dict[str, Any] = {
@@ -181,19 +206,22 @@ def show_and_apply(
             for move in changes
         ],
         "bytes": sum(move.bytes for move in changes),
+        "to_preferred_leaders": [{"topic": topic, "partition": index} for topic, index in back],
         "brokers": summary(state, changes),
-        "applied": apply and bool(changes),
+        "applied": apply and bool(changes or back),
     }
     if loads is not None:
         document["load"] = loads
     if not (apply and json):
-        emit(json, document, lambda: _plan_view(changes, document))
+        emit(json, document, lambda: plan_view(changes, document))
     if not apply:
-        if changes and not json:
-            remark("nothing has been changed: --apply does it")
+        if (changes or back) and not json:
+            remark(f"nothing has been changed: {how} does it")
         return
-    if changes:
-        confirm(f"move {_count(len(changes))} ({format_size(document['bytes'])} to copy)?", yes)
+    asked = [f"move {count(len(changes))} ({format_size(document['bytes'])} to copy)"] if changes else []
+    asked += [f"let the preferred replica of {count(len(back))} lead again"] if back else []
+    if asked:
+        confirm(f"{' and '.join(asked)}?", yes)
     agreed()
     if changes:
         try:
@@ -202,58 +230,15 @@ def show_and_apply(
         except KeyboardInterrupt:
             remark("interrupted: moves that have begun go on, unthrottled; `tape rebalance --cancel` takes them back")
             raise
+    if back:
+        prefer_leaders(wire, back)
     if json:
         emit(json, document, list)
-    elif changes:
-        error_console().print(Text(f"done: {_count(len(changes))} as planned", style="green"))
-
-
-def _plan_view(changes: Sequence[Move], document: dict[str, Any]) -> Iterator[RenderableType]:
-    from tapelog.cli.rebalance_load import load_view
-
-    loads = document.get("load")
-    if not changes:
-        yield Text(
-            f"nothing to do: {'replicas and leaders are' if loads is None else 'moving leaders makes it no more'} even"
-        )
-        if loads is not None:
-            yield from load_view(loads)
         return
-    rows = [
-        [
-            f"{move.topic}:{move.index}",
-            ",".join(map(str, move.before)),
-            "→",
-            _highlighted(move),
-            format_size(move.bytes) if move.added else "order only",
-        ]
-        for move in changes[:SHOWN_MAX]
-    ]
-    yield table(["partition", "replicas", "", "then", "to copy>"], rows)
-    if len(changes) > SHOWN_MAX:
-        yield Text(f"… and {len(changes) - SHOWN_MAX} more (--json lists all)", style="dim")
-    yield Text()
-    yield table(
-        ["broker>", "replicas>", "then>", "leads>", "then>"],
-        [
-            [one["broker"], one["replicas"], one["replicas_after"], one["leaders"], one["leaders_after"]]
-            for one in document["brokers"]
-        ],
-    )
-    if loads is not None:
-        yield from load_view(loads)
-    yield Text(f"{_count(len(changes))} to change, {format_size(document['bytes'])} to copy", style="bold")
-
-
-def _count(number: int) -> str:
-    return f"{number:,} partition{'' if number == 1 else 's'}"
-
-
-def _highlighted(move: Move) -> Text:
-    parts: list[Any] = []
-    for broker in move.after:
-        parts += [",", (str(broker), "bold green" if broker in move.added else "")]
-    return Text.assemble(*parts[1:])
+    if back:
+        remark(f"the preferred replica leads {count(len(back))} again")
+    if changes:
+        error_console().print(Text(f"done: {count(len(changes))} as planned", style="green"))
 
 
 @contextmanager

@@ -136,9 +136,10 @@ def _empty(made: _Table, leaving: Sequence[int], staying: Sequence[int]) -> None
             kept = [one for one in made.replicas[place] if one != broker]
             choices = [one for one in staying if one not in made.replicas[place]]
             if not choices:
+                replicas = f"{len(kept) + 1} replica{'s' if kept else ''}"
+                left = f"{len(staying)} broker is" if len(staying) == 1 else f"{len(staying)} brokers are"
                 raise CannotPlanError(
-                    f"{place[0]}:{place[1]} has {len(kept) + 1} replicas, and without broker {broker} only "
-                    f"{len(staying)} brokers are left"
+                    f"{place[0]}:{place[1]} has {replicas}, and without broker {broker} only {left} left"
                 )
             best = min(
                 choices,

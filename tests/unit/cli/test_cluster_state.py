@@ -6,12 +6,15 @@ import io
 import json
 from dataclasses import replace
 
+import pytest
 from rich.console import Console
 
 from tapelog.cli.cluster_state import Broker, ClusterState, Partition, Quorum, Voter, document
 from tapelog.cli.cluster_view import BAR, bar, drawn
+from tapelog.cli.output import CliError
 from tapelog.cli.raw import Node
-from tapelog.cli.rebalance import planned
+from tapelog.cli.rebalance import planned, refuse_moving, returning
+from tapelog.cli.rebalance_plan import Move
 
 
 def brokers(*fenced: int) -> tuple[Broker, ...]:
@@ -167,3 +170,27 @@ def test_a_broker_that_is_not_there_comes_with_what_to_do() -> None:
     assert "not there (fenced): broker 3; if down, start it again: `tape node DIR/node-3`" in text_of(
         state(WELL, fenced=(3,))
     )
+
+
+def test_preferred_leaders_that_do_not_lead_are_part_of_the_plan() -> None:
+    found = state(WELL, ELSEWHERE)
+    assert returning(found, []) == [("c", 0)]
+    assert returning(found, [Move("c", 0, (1, 2), (2, 1), 0)]) == [], "it changes anyway"
+    deaf = (replace(found.brokers[0], silent=True), *found.brokers[1:])
+    assert returning(replace(found, brokers=deaf), []) == []
+
+
+def test_without_a_quorum_nothing_is_planned() -> None:
+    refuse_moving(state(WELL))
+    three = brokers()
+    lost = ClusterState("id", 1, (three[0], replace(three[1], silent=True)), (WELL,), quorum_error="no answer")
+    with pytest.raises(CliError, match="the metadata quorum does not answer") as told:
+        refuse_moving(lost)
+    assert "tape node DIR/node-2" in told.value.hint
+
+
+def test_brokers_that_do_not_answer_get_nothing() -> None:
+    three = brokers()
+    parts = tuple(Partition("a", index, 1, (1,), (1,)) for index in range(6))
+    deaf = ClusterState("id", 1, (*three[:2], replace(three[2], silent=True)), parts)
+    assert {broker for move in planned(deaf) for broker in move.added} == {2}

@@ -50,6 +50,8 @@ def test_a_drained_broker_holds_nothing_and_the_racks_stay_apart() -> None:
 def test_too_few_brokers_are_told() -> None:
     with pytest.raises(CannotPlanError, match="t:0 has 3 replicas, and without broker 3 only 2 brokers are left"):
         plan(dict.fromkeys((1, 2, 3)), [Weighed("t", 0, (1, 2, 3))], leave=[3])
+    with pytest.raises(CannotPlanError, match="t:0 has 1 replica, and without broker 1 only 0 brokers are left"):
+        plan({1: None}, [Weighed("t", 0, (1,))], leave=[1])
 
 
 def test_leaders_are_evened_out_without_copying() -> None:
