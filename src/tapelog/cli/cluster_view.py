@@ -16,6 +16,8 @@ VOTERS_WANTED_FROM = 3
 """Brokers from which on a single voter is told to be few."""
 BAR = 40
 """Cells of the longest bar."""
+INTERNAL = "__"
+"""What the names of internal topics begin with."""
 SHOWN_MAX = 20
 """Partitions named one by one; the rest is counted."""
 
@@ -100,7 +102,7 @@ def _brokers(state: ClusterState) -> Iterator[RenderableType]:
     columns = ["broker>", "address", *(["rack"] if has_racks else []), "state", "leads>", "holds>", "on disk>", ""]
     yield table(columns, [row if has_racks else [*row[:2], *row[3:]] for row in rows])
     yield Text.assemble(
-        ("█", "cyan"), " leads  ", ("▒", "blue"), " follows  ", ("▒", "red"), " out of sync", style="dim"
+        ("█", "cyan"), " leads  ", ("▒", "blue"), " follows  ", ("░", "red"), " out of sync", style="dim"
     )
 
 
@@ -132,7 +134,7 @@ def bar(leads: int, follows: int, late: int, most: int) -> Text:
     """Cells in proportion; what exists at all gets at least one."""
     scale = min(1.0, BAR / most) if most else 0.0
     made = Text()
-    for count, cell, style in ((leads, "█", "cyan"), (max(0, follows), "▒", "blue"), (late, "▒", "red")):
+    for count, cell, style in ((leads, "█", "cyan"), (max(0, follows), "▒", "blue"), (late, "░", "red")):
         if count > 0:
             made.append(cell * max(1, round(count * scale)), style)
     return made
@@ -153,18 +155,19 @@ def _health(state: ClusterState, shown_max: int) -> Iterator[RenderableType]:
         yield Text.assemble(("! ", "yellow"), (words + "`tape cluster add-voter` makes more", "yellow"))
     if offline:
         yield Text.assemble(("✘ ", "bold red"), (f"{_count(len(offline), 'partition')} without a leader", "bold red"))
-        yield _listed(offline, shown_max)
+        yield from _listed(offline, shown_max)
     below = state.below_min_isr
     if below:
         words = f"{_count(len(below), 'partition')} below min.insync.replicas: writes with acks=all are refused"
         yield Text.assemble(("✘ ", "bold red"), (words, "bold red"))
-        yield _listed(below, shown_max)
+        yield from _listed(below, shown_max)
     if under:
         yield Text.assemble(("! ", "yellow"), (f"{_count(len(under), 'partition')} under-replicated", "yellow"))
-        yield _listed(under, shown_max)
+        yield from _listed(under, shown_max)
     for shown, words in ((offline, "without a leader"), (under, "under-replicated")):
-        if len(shown) > shown_max:
-            yield Text(f"{len(shown) - shown_max} more {words}: --all shows them", style="dim")
+        more = len(_own(shown)) - shown_max
+        if more > 0:
+            yield Text(f"{more} more {words}: --all shows them", style="dim")
     unclean = None if state.quorum is None else state.quorum.unclean_elections
     if unclean:
         words = f"{_count(unclean, 'unclean election')} so far: acknowledged records may be gone; "
@@ -183,7 +186,16 @@ def _health(state: ClusterState, shown_max: int) -> Iterator[RenderableType]:
         )
 
 
-def _listed(partitions: Iterable[Partition], shown_max: int) -> RenderableType:
+def _own(partitions: Iterable[Partition]) -> list[Partition]:
+    """Those of users' topics."""
+    return [one for one in partitions if not one.topic.startswith(INTERNAL)]
+
+
+def _listed(partitions: list[Partition], shown_max: int) -> Iterator[RenderableType]:
+    """Partitions of users' topics; those of internal ones are counted, unless all fit."""
+    own = _own(partitions)
+    internal = [one for one in partitions if one.topic.startswith(INTERNAL)]
+    shown = [*own, *internal] if len(partitions) <= shown_max else own[:shown_max]
     rows = [
         [
             one.name,
@@ -192,6 +204,10 @@ def _listed(partitions: Iterable[Partition], shown_max: int) -> RenderableType:
             numbers(one.isr),
             Text(numbers(one.missing), style="red"),
         ]
-        for one in list(partitions)[:shown_max]
+        for one in shown
     ]
-    return table(["partition", "leader>", "replicas", "in sync", "missing"], rows)
+    if rows:
+        yield table(["partition", "leader>", "replicas", "in sync", "missing"], rows)
+    if internal and len(partitions) > shown_max:
+        names = ", ".join(dict.fromkeys(one.topic for one in internal))
+        yield Text(f"  and {_count(len(internal), 'partition')} of internal topics ({names}): --all shows them", "dim")

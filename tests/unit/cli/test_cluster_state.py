@@ -194,3 +194,16 @@ def test_brokers_that_do_not_answer_get_nothing() -> None:
     parts = tuple(Partition("a", index, 1, (1,), (1,)) for index in range(6))
     deaf = ClusterState("id", 1, (*three[:2], replace(three[2], silent=True)), parts)
     assert {broker for move in planned(deaf) for broker in move.added} == {2}
+
+
+def test_internal_topics_are_counted_when_there_are_many_and_users_come_first() -> None:
+    many = [Partition("__consumer_offsets", index, 2, (2, 3), (2,)) for index in range(50)]
+    text = text_of(state(*many, UNDER))
+    assert "51 partitions under-replicated" in text and "a:1" in text and "__consumer_offsets:" not in text
+    assert "and 50 partitions of internal topics (__consumer_offsets): --all shows them" in text
+    few = text_of(state(*many[:3], UNDER))
+    assert few.index("a:1") < few.index("__consumer_offsets:0")
+
+
+def test_what_is_out_of_sync_looks_different_without_colours() -> None:
+    assert bar(1, 2, 1, 4).plain == "█▒▒░"
