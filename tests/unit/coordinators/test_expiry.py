@@ -56,3 +56,19 @@ def test_a_resignation_in_the_middle_of_a_round_ends_it(monkeypatch: pytest.Monk
     assert len(bench.machine.state.group_ids()) == 2
     story.run("advance 10m")
     assert bench.machine.state.group_ids() == []
+
+
+def test_offsets_of_a_group_that_is_rebalancing_or_does_something_else_do_not_expire() -> None:
+    story = Story()
+    story.run("config offsets.retention.minutes=60 offsets.retention.check.interval.ms=600000")
+    for group, kind in (("connect", "connect"), ("stable", "consumer"), ("joining", "consumer")):
+        story.run(f"commit admin orders/0=1 events/0=2 group={group}")
+        story.run(f"enter {group} group={group} type={kind} session=1800000 rebalance=9000000")
+        story.run(f"sync {group} assign={group}:all")
+    story.run("enter late group=joining session=1800000 rebalance=9000000")
+    for _ in range(3):
+        story.run("advance 25m")
+        story.run("heartbeat connect stable joining")
+    assert told(story, "fetch connect") == "fetch connect: events/0=2 orders/0=1"
+    assert told(story, "fetch stable") == "fetch stable: orders/0=1", "which it reads"
+    assert told(story, "fetch joining").startswith("fetch joining: events/0=2 orders/0=1")

@@ -150,6 +150,20 @@ def test_a_newer_fetch_of_a_replica_releases_the_one_before() -> None:
         assert len(got) == expected
 
 
+def test_who_waits_at_a_leader_hears_when_it_leads_no_more() -> None:
+    world = started()
+    leader, follower = world.leader(), followers(world)[0]
+    assert leader is not None
+    follower.crash()
+    world.run(CONFIG.fetch_max_wait_ms)
+    got: list[FetchResponse] = []
+    epoch, end = raft_of(leader).epoch, raft_of(leader).quorum.end()
+    raft_of(leader).fetch(requests.fetch(CLUSTER, follower.key, epoch, end, 0, 1 << 40, 150, 1000), got.append)
+    assert got == []
+    raft_of(leader).quorum.become_unattached(epoch + 1)
+    assert got != [], "at once, not when its time is over"
+
+
 def test_observers_follow_without_being_counted() -> None:
     world = started(nodes=1, spares=2)
     leader = world.leader()
