@@ -7,6 +7,7 @@ not there is reported at once and not after a client's timeout; and it turns Kaf
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
@@ -22,6 +23,7 @@ from tapelog.cli.output import EXIT_NOT_FOUND, EXIT_UNREACHABLE, EXIT_USAGE, Cli
 from tapelog.cli.units import parse_pair
 
 PROBE_TIMEOUT_S = 3.0
+PROBE_LEAST_S = 0.05
 QUIET_LOG_LEVEL = 0  # librdkafka's own stderr lines would talk over our messages
 OFFSETS_PER_REQUEST_MAX = 5000
 
@@ -47,18 +49,21 @@ def parse_bootstrap(text: str) -> list[tuple[str, int]]:
 
 
 def probe(bootstrap: str, timeout_s: float) -> None:
-    """Raise CliError unless a TCP connection to one of the bootstrap servers succeeds."""
+    """Raise CliError unless a TCP connection to one of the bootstrap servers succeeds; all share the time."""
     reasons = []
-    for host, port in parse_bootstrap(bootstrap):
+    addresses = parse_bootstrap(bootstrap)
+    deadline = time.monotonic() + timeout_s
+    for tried, (host, port) in enumerate(addresses):
+        share_s = max(PROBE_LEAST_S, (deadline - time.monotonic()) / (len(addresses) - tried))
         try:
-            socket.create_connection((host, port), timeout=timeout_s).close()
+            socket.create_connection((host, port), timeout=share_s).close()
             return
         except OSError as error:
             reasons.append(f"{host}:{port}: {error.strerror or error}")
     raise CliError(
         f"no broker answers ({'; '.join(reasons)})",
-        f"start one with `tape up --listen {bootstrap.split(',')[0]}`, "
-        "or name another with --bootstrap HOST:PORT (or TAPELOG_BOOTSTRAP)",
+        "a node of a cluster: `tape node DIR/node-N` starts it again, --bootstrap HOST:PORT,… (or TAPELOG_BOOTSTRAP) "
+        f"names other nodes; a new broker: `tape up --listen {bootstrap.split(',')[0]}`",
         EXIT_UNREACHABLE,
     )
 

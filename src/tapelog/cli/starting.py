@@ -52,7 +52,8 @@ def parse_address(text: str) -> tuple[str, int]:
     """`HOST:PORT`; an IPv6 host stands in brackets."""
     host, colon, port = text.rpartition(":")
     if not colon or not host or not port.isdigit() or int(port) > 65535:
-        raise UpError(f"--listen {text!r} is not HOST:PORT", f"--listen {DEFAULT_LISTEN}", EXIT_USAGE)
+        meant = f"127.0.0.1:{int(text)}" if text.isdecimal() and int(text) <= 65535 else DEFAULT_LISTEN
+        raise UpError(f"--listen {text!r} is not HOST:PORT", f"--listen {meant}", EXIT_USAGE)
     return host.strip("[]"), int(port)
 
 

@@ -119,7 +119,13 @@ def run_node(directory: str, *, as_json: bool = False) -> int:
     try:
         path = os.path.join(directory, node_files.CONFIG_FILE)
         if not os.path.isfile(path):
+            from tapelog.cli.cluster_files import directory_of, present
+
+            inside = [directory_of(directory, number) for number in present(directory)]
             hint = "`tape up --data DIR` and `tape format --data DIR` make DIR/node-1 with its node.toml"
+            if inside:
+                also = f" (there are {len(inside)} nodes)" if len(inside) > 1 else ""
+                hint = f"did you mean `tape node {inside[0]}`?{also}"
             raise UpError(f"there is no {path}", hint, EXIT_NOT_FOUND)
         refuse_live(directory)
         try:

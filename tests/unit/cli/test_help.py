@@ -82,6 +82,7 @@ def test_no_broker_is_told_at_once_with_what_to_do(
     assert run([*words, "--bootstrap", nobody]) == 3
     told = capsys.readouterr().err
     assert "no broker answers" in told and f"tape up --listen {nobody}" in told
+    assert "`tape node DIR/node-N`" in told, "a new broker on the port of a node that is down would be empty"
 
 
 def test_errors_are_json_too(nobody: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -122,6 +122,15 @@ def test_bad_command_lines_say_what_to_do(
     assert told in capsys.readouterr().err
 
 
+def test_a_port_alone_and_the_directory_above_are_guessed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["up", "--listen", "9099"]) == 2
+    assert "--listen 127.0.0.1:9099" in capsys.readouterr().err
+    (tmp_path / "node-1").mkdir()
+    (tmp_path / "node-1" / "node.toml").write_text("")
+    assert main(["node", str(tmp_path)]) == 4
+    assert f"did you mean `tape node {tmp_path / 'node-1'}`?" in capsys.readouterr().err
+
+
 def test_errors_are_json_when_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["up", "--nodes", "0", "--json"]) == 2
     assert json.loads(capsys.readouterr().err)["exit_code"] == 2
