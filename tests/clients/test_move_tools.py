@@ -37,7 +37,8 @@ def test_replicas_move_throttled_and_preferred_leaders_are_elected(
         out = kafka_tools(REASSIGN, cluster.bootstrap, *asked, "--execute", "--throttle", "50000000")
         assert "Successfully started" in out
         until(lambda: replicas() == target, f"moved to {target}", seconds=60)
-        assert "is completed" in kafka_tools(REASSIGN, cluster.bootstrap, *asked, "--verify")
+        verify = (REASSIGN, cluster.bootstrap, *asked, "--verify")  # while it is added, a replica is named already
+        until(lambda: "is completed" in kafka_tools(*verify), "completed", seconds=60)
 
     first, second, third = replicas()
     move([first, second])
