@@ -36,7 +36,7 @@ def test_kafkas_tools_reassign_partitions_and_elect_leaders(
         REASSIGN, cluster.bootstrap, *asked, "--execute", "--throttle", "100000000"
     )
     until(lambda: replicas() == wanted, "the partition moved")
-    assert "is completed" in kafka_tools(REASSIGN, cluster.bootstrap, *asked, "--verify")
+    until(lambda: "is completed" in kafka_tools(REASSIGN, cluster.bootstrap, *asked, "--verify"), "completed")
     where = ["--topic", replicated, "--partition", "0", "--election-type", "preferred"]
     kafka_tools(ELECT, cluster.bootstrap, *where)
     until(lambda: leader(cluster, replicated) == wanted[0], "the first replica leads")
