@@ -51,15 +51,15 @@ class Groups:
         """A member comes, leaves, crashes or stalls."""
         which = self.entropy.below(2)
         members, pick = self.ledgers[which].members, self.entropy.below(10)
-        if len(members) < MEMBERS_MAX and (pick < 3 or not members):
+        if len(members) < 2 or (len(members) < MEMBERS_MAX and pick < 2):
             self._come(which)
-        elif members:
+        else:
             member = members[self.entropy.below(len(members))]
             name = f"{member.ledger.name} {member.id}"
-            if pick < 4:
+            if pick < 3:
                 self.note(f"{name} leaves")
                 member.leave()
-            elif pick < 5:
+            elif pick < 4:
                 self.note(f"{name} crashes")
                 member.gone = True
             else:

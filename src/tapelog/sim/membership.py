@@ -1,9 +1,10 @@
 """Members of consumer groups in a simulated cluster, and what a group is promised.
 
-In one epoch (or generation) the coordinator gives a partition to one member only, whichever node coordinates; and no
-node gives it to anybody while the one before has it, has just been heard of, and has not given it back. Offsets
-that were acknowledged are there for whoever owns the partition next, and never go back: commits of members that are
-none any more are refused. `sim.consuming` and `sim.classic` have the two protocols; `sim.groups` drives them.
+In one epoch the coordinator gives a partition to one member only, whichever node coordinates (a classic group's new
+coordinator may go by records that are lost later, as Kafka's does: its generations count per node); and no node gives
+it to anybody while the one before has it, has just been heard of, and has not given it back. Offsets that were
+acknowledged are there for whoever owns the partition next, and never go back: commits of members that are none any
+more are refused. `sim.consuming` and `sim.classic` have the two protocols; `sim.groups` drives them.
 """
 
 from __future__ import annotations
@@ -61,12 +62,12 @@ class Ledger:
         self.attempted: dict[Part, int] = {}
         self.refused = 0
         self.members: list[Member] = []
-        self._told: dict[tuple[int, Part], str] = {}
+        self._told: dict[tuple[int, Part, int | None], str] = {}
 
     def told(self, epoch: int, part: Part, member: Member) -> None:
         """The coordinator says that the partition is that member's in that epoch."""
         name = f"{self.name}: {part[0]}-{part[1]}"
-        owner = self._told.setdefault((epoch, part), member.id)
+        owner = self._told.setdefault((epoch, part, None if member.checks_epochs else member.coordinator), member.id)
         assert owner == member.id, f"{name} is given to {owner} and {member.id} in epoch {epoch}"
         for other in self.members if member.sure else ():
             if other is not member and part in other.owned and other.sure and other.coordinator == member.coordinator:
