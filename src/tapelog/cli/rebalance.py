@@ -69,7 +69,7 @@ def rebalance(
 
     Example: tape rebalance --plan && tape rebalance --apply --throttle 50MiB --yes
     """
-    from tapelog.cli import cluster_asks, moves
+    from tapelog.cli import cluster_asks
 
     if plan_only + apply + cancel > 1:
         raise CliError("--plan, --apply and --cancel exclude each other", "give one of them", EXIT_USAGE)
@@ -78,9 +78,7 @@ def rebalance(
     rate, window_s = parse_rate(throttle), None if window is None else parse_window(window)
     with open_wire(bootstrap, properties, timeout) as wire:
         if cancel:
-            taken_back = moves.cancel(wire)
-            listed = [{"topic": topic, "partition": index} for topic, index in taken_back]
-            emit(json, {"cancelled": listed}, lambda: [Text(f"took back {len(taken_back)} moves")])
+            _cancel(wire, json)
             return
         state = cluster_asks.cluster_state(wire)
         refuse_moving(state)
@@ -92,18 +90,16 @@ def rebalance(
         else:
             changes = planned(state, by_bytes=by == "bytes")
         back = [] if by == "load" else returning(state, changes)
-        show_and_apply(
-            wire,
-            state,
-            changes,
-            apply=apply,
-            rate=rate,
-            parallel=parallel,
-            yes=yes,
-            json=json,
-            loads=loads,
-            back=back,
-        )
+        how: Any = {"apply": apply, "rate": rate, "parallel": parallel, "yes": yes, "json": json}
+        show_and_apply(wire, state, changes, **how, loads=loads, back=back)
+
+
+def _cancel(wire: Wire, json: bool) -> None:
+    from tapelog.cli import moves
+
+    taken_back = moves.cancel(wire)
+    listed = [{"topic": topic, "partition": index} for topic, index in taken_back]
+    emit(json, {"cancelled": listed}, lambda: [Text(f"took back {len(taken_back)} moves")])
 
 
 def parse_window(text: str) -> float:
@@ -191,25 +187,10 @@ def show_and_apply(
     """The plan, and with `apply` its execution; `agreed` is called before anything moves, once nobody objects.
     `loads`: what brokers carry before and after, of a plan by load. `back`: partitions whose preferred replica leads
     again, and nothing else. `how`: what does it, for who only saw the plan."""
-    from tapelog.cli.moves import carry_out, prefer_leaders, summary
+    from tapelog.cli.moves import carry_out, prefer_leaders
     from tapelog.cli.throttle import throttled
 
-    document: dict[str, Any] = {
-        "moves": [
-            {
-                "topic": move.topic,
-                "partition": move.index,
-                "before": list(move.before),
-                "after": list(move.after),
-                "bytes": move.bytes,
-            }
-            for move in changes
-        ],
-        "bytes": sum(move.bytes for move in changes),
-        "to_preferred_leaders": [{"topic": topic, "partition": index} for topic, index in back],
-        "brokers": summary(state, changes),
-        "applied": apply and bool(changes or back),
-    }
+    document = _document(state, changes, back) | {"applied": apply and bool(changes or back)}
     if loads is not None:
         document["load"] = loads
     if not (apply and json):
@@ -239,6 +220,26 @@ def show_and_apply(
         remark(f"the preferred replica leads {count(len(back))} again")
     if changes:
         error_console().print(Text(f"done: {count(len(changes))} as planned", style="green"))
+
+
+def _document(state: ClusterState, changes: Sequence[Move], back: Sequence[Place]) -> dict[str, Any]:
+    from tapelog.cli.moves import summary
+
+    return {
+        "moves": [
+            {
+                "topic": move.topic,
+                "partition": move.index,
+                "before": list(move.before),
+                "after": list(move.after),
+                "bytes": move.bytes,
+            }
+            for move in changes
+        ],
+        "bytes": sum(move.bytes for move in changes),
+        "to_preferred_leaders": [{"topic": topic, "partition": index} for topic, index in back],
+        "brokers": summary(state, changes),
+    }
 
 
 @contextmanager
