@@ -7,6 +7,7 @@ the transaction, `offsets-before` it or `offsets-after` some of them, as automat
 
 from __future__ import annotations
 
+import faulthandler
 import signal
 import sys
 import time
@@ -128,4 +129,5 @@ def run_wrong(bootstrap: str, promise: str, name: str, protocol: str) -> None:
 
 
 if __name__ == "__main__":
+    faulthandler.register(signal.SIGUSR1)  # where it hangs, if it does
     (run_right if sys.argv[2] in RIGHT else run_wrong)(*sys.argv[1:5])

@@ -57,10 +57,7 @@ def judged(story: Story) -> Report:
     books = [banker.finish() for banker in story.bankers]
     inputs = story.feed.finish()
     _drain(story)
-    for process in story.applications:
-        process.terminate()
-    for process in story.applications:
-        process.wait(60)
+    story.end_applications()
     logs: Logs = {topic: read(story.bootstrap, topic, count) for topic, count in TOPICS.items()}
     wrong = story.report.wrong
     written = {writer.name: (len(writer.sent), writer.acknowledged) for writer in story.writers}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -57,6 +59,8 @@ RATES: Final = (200, 100)
 """Records a second of each writer."""
 BACK_S: Final = 60.0
 """How long a cluster whose faults are mended may take until every replica is in sync."""
+END_S: Final = 60.0
+"""So long an application may take to end when asked to."""
 
 
 class Story:
@@ -254,6 +258,25 @@ class Story:
             process.kill()
             process.wait()
         self.restart_applications()
+
+    def end_applications(self) -> None:
+        """Everything is processed: ask them to end. One of them may still hang, as above, since the faults; the others
+        have done its work then. Where it hangs is told."""
+        for process in self.applications:
+            process.terminate()
+        for process in self.applications:
+            try:
+                process.wait(END_S)
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGUSR1)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(1)
+                self.say(
+                    f"the application does not end: killed\n{(self.scratch / 'application.log').read_text()[-4000:]}"
+                )
+                self.hung += 1
+                process.kill()
+                process.wait()
 
     def close(self) -> None:
         """However it ended."""
