@@ -271,9 +271,8 @@ class Story:
                 process.send_signal(signal.SIGUSR1)
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(1)
-                self.say(
-                    f"the application does not end: killed\n{(self.scratch / 'application.log').read_text()[-4000:]}"
-                )
+                told = (self.scratch / "application.log").read_text(errors="replace")[-4000:]
+                self.say(f"the application does not end: killed\n{told}")
                 self.hung += 1
                 process.kill()
                 process.wait()
