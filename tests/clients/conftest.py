@@ -137,6 +137,14 @@ def tape(bootstrap: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest
     reset_consoles()
 
 
+@pytest.fixture
+def on_cluster(cluster: Cluster, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Tape]:
+    """Runs `tape` commands against the three nodes."""
+    monkeypatch.setenv("TAPELOG_BOOTSTRAP", cluster.bootstrap)
+    yield Tape(capsys, monkeypatch)
+    reset_consoles()
+
+
 def wait_for_topic(admin: AdminClient, topic: str, partitions: int) -> None:
     """Until every partition of the topic has a leader in Metadata."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -18,14 +18,6 @@ from tests.support.tape import Tape
 from tests.support.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
-
-
-@pytest.fixture
-def on_cluster(cluster: Cluster, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Tape]:
-    """Runs `tape` commands against the three nodes."""
-    monkeypatch.setenv("TAPELOG_BOOTSTRAP", cluster.bootstrap)
-    yield Tape(capsys, monkeypatch)
-    reset_consoles()
 
 
 def test_describe_shows_who_is_missing_and_the_exit_code_says_so(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ from confluent_kafka import Producer
 
 from tapelog.cli import cluster_asks, moves
 from tapelog.cli.connect import Connection
-from tapelog.cli.output import reset_consoles
 from tapelog.cli.rates import skew
 from tapelog.cli.raw import Wire
 from tapelog.cli.rebalance_plan import Move
@@ -62,42 +60,36 @@ class Skewed:
         self._thread.join(60)
 
 
-@pytest.fixture
-def tape(cluster: Cluster, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Tape]:
-    """Runs `tape` commands against the three nodes."""
-    monkeypatch.setenv("TAPELOG_BOOTSTRAP", cluster.bootstrap)
-    yield Tape(capsys, monkeypatch)
-    reset_consoles()
-
-
 def test_a_hot_partition_and_its_key_are_named_and_leaders_move_until_nodes_serve_the_same(
-    cluster: Cluster, fresh: Fresh, tape: Tape
+    cluster: Cluster, fresh: Fresh, on_cluster: Tape
 ) -> None:
     topic = fresh()
-    tape("topic", "create", topic, "-p", str(PARTITIONS), "-r", "3")
+    on_cluster("topic", "create", topic, "-p", str(PARTITIONS), "-r", "3")
     _all_led_by(cluster, topic, 1)
     writer = Skewed(cluster.bootstrap, topic)
     try:
-        until(lambda: tape.json("topic", "skew", topic, "--sample", "0")["records_per_s"] > RATE / 4, "load is seen")
-        shown = tape.json("topic", "skew", topic)
+        until(
+            lambda: on_cluster.json("topic", "skew", topic, "--sample", "0")["records_per_s"] > RATE / 4, "load is seen"
+        )
+        shown = on_cluster.json("topic", "skew", topic)
         assert shown["counted_by_nodes"] is True and shown["seconds"] == 60
         hottest = max(shown["partitions"], key=lambda one: one["bytes_per_s"])
         assert hottest["partition"] == writer.partition and shown["skew"] > 1.5
         assert shown["keys"][0]["key"] == HOT.decode() and shown["keys"][0]["partition"] == writer.partition
         assert any("broker 1 serves" in line and "rebalance --by load" in line for line in shown["advice"])
-        seen = tape("topic", "skew", topic)
+        seen = on_cluster("topic", "skew", topic)
         assert HOT.decode() in seen and "as the nodes counted, 60 s" in seen
 
-        before = _loads(tape, topic)
+        before = _loads(on_cluster, topic)
         assert skew(before.values()) > 2.5, before
-        plan = tape.json("rebalance", "--by", "load")
+        plan = on_cluster.json("rebalance", "--by", "load")
         assert plan["applied"] is False and plan["load"]["unit"] == "bytes/s" and plan["bytes"] == 0
         expected = {one["broker"]: one["after"] for one in plan["load"]["brokers"]}
-        assert skew(expected.values()) < 1.6 and "busiest broker has" in tape("rebalance", "--by", "load")
-        assert tape.json("rebalance", "--by", "load", "--apply", "--yes")["applied"] is True
-        leaders = [part["leader"] for part in tape.json("topic", "describe", topic)["partitions"]]
+        assert skew(expected.values()) < 1.6 and "busiest broker has" in on_cluster("rebalance", "--by", "load")
+        assert on_cluster.json("rebalance", "--by", "load", "--apply", "--yes")["applied"] is True
+        leaders = [part["leader"] for part in on_cluster.json("topic", "describe", topic)["partitions"]]
         assert sorted(dict.fromkeys(leaders)) == [1, 2, 3]
-        after = _loads(tape, topic)
+        after = _loads(on_cluster, topic)
         assert skew(after.values()) < 1.6 < skew(before.values()), (before, after, expected)
         print(f"\nbefore {before}\nplanned {expected}\nafter {after}")
     finally:

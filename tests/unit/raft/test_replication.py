@@ -80,7 +80,8 @@ def test_what_an_old_leader_wrote_alone_is_cut_off_when_it_comes_back() -> None:
     assert kept <= lost[-1] + 2 and world.proposed == 4
 
 
-def test_a_replica_far_behind_begins_with_a_snapshot() -> None:
+def behind_a_snapshot() -> tuple[World, Node, Node]:
+    """A world, its leader, and a node, not booted, whose log ends before the leader's begins."""
     world = started()
     leader = world.leader()
     assert leader is not None
@@ -89,10 +90,17 @@ def test_a_replica_far_behind_begins_with_a_snapshot() -> None:
     for _ in range(20):
         world.propose(leader)
         world.run(20)
+    leader.snapshot()
+    world.run(100)
+    assert leader.log.start_offset > late.log.end_offset
+    return world, leader, late
+
+
+def test_a_replica_far_behind_begins_with_a_snapshot() -> None:
+    world, leader, late = behind_a_snapshot()
     for node in world.nodes:
         node.snapshot()
     world.run(100)
-    assert leader.log.start_offset > late.log.end_offset
     late.boot()
     settled(world)
     assert late.log.start_offset > 0 and late.state == leader.state
@@ -267,22 +275,6 @@ def test_damaged_batches_are_asked_for_again() -> None:
     for data in (b"?", b"?" * 100, batch[:16] + b"\7" + batch[17:], batch[:8] + b"\0\0\0\1" + batch[12:]):
         assert not following._append(data)
     settled(world)
-
-
-def behind_a_snapshot() -> tuple[World, Node, Node]:
-    """A world, its leader, and a node, not booted, whose log ends before the leader's begins."""
-    world = started()
-    leader = world.leader()
-    assert leader is not None
-    late = followers(world)[0]
-    late.crash()
-    for _ in range(20):
-        world.propose(leader)
-        world.run(20)
-    leader.snapshot()
-    world.run(100)
-    assert leader.log.start_offset > late.log.end_offset
-    return world, leader, late
 
 
 def test_a_snapshot_may_take_longer_to_write_than_a_leader_may_be_silent() -> None:
