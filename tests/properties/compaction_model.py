@@ -39,9 +39,8 @@ class Stored:
     def seen(self) -> tuple[object, ...]:
         """Everything that can be read back from the bytes."""
         bits = (self.transaction >= 0, self.marker, self.horizon)
-        return (self.base, self.last, self.producer, self.epoch, self.sequence, self.codec, self.newest, *bits) + (
-            self.entries,
-        )
+        who = (self.producer, self.epoch, self.sequence)
+        return (self.base, self.last, *who, self.codec, self.newest, *bits, self.entries)
 
 
 @dataclass
@@ -79,10 +78,11 @@ def cleaned(log: list[Stored], one: Pass, ends: list[int]) -> list[Stored]:
     closing = {max((b.base for b in log if b.last <= end), default=-1) for end in ends}
     result = []
     for batch in log:
-        after = batch if not ends or batch.base > ends[-1] else _one(batch, one, keys, covered, alive)
-        if after.entries or after is batch and ends and batch.base > ends[-1] or batch.base in closing:
-            result.append(after)
-        elif _is_last(batch, one.producers):
+        if batch.base > ends[-1]:
+            result.append(batch)
+            continue
+        after = _one(batch, one, keys, covered, alive)
+        if after.entries or batch.base in closing or _is_last(batch, one.producers):
             result.append(after)
     return result
 

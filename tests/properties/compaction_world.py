@@ -275,11 +275,15 @@ class CompactionWorld:
 
     def crash_while_cleaning(self, number: int) -> None:
         """The cleaning is cut off before some disk operation: what is found is the log after some of its groups."""
+        self.crash_before(number // 7 % 60, number, self.disk.crash if number % 2 else self.disk.kill)
+
+    def crash_before(self, operation: int, number: int, cause: Callable[[Timers], SimDisk]) -> None:
+        """The same, cut off before that disk operation."""
         begun = self.begin(number)
         if begun is None:
             return
         cleaning, states = begun
-        stop_before(self.disk, number // 7 % 60)
+        stop_before(self.disk, operation)
         finished = False
         try:
             while not cleaning.finished:
@@ -292,10 +296,10 @@ class CompactionWorld:
             self.crashes += 1
         except Exception as failure:
             assert isinstance(failure.__context__, Killed), failure
-        self._reopen(self.disk.crash if number % 2 else self.disk.kill)
+        self._reopen(cause)
         found = self.stored()
         assert found in [[batch.seen() for batch in state] for state in states], "neither before nor after"
-        if finished and not number % 2:
+        if finished:
             assert found == [batch.seen() for batch in states[-1]]
         self.model = next(state for state in states if [batch.seen() for batch in state] == found)
         leftover = (names.CLEANED, names.SWAP, names.DELETED)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tapelog.sim.entropy import SimEntropy
+from tests.properties.compaction_model import ABORTED
 from tests.properties.compaction_world import RETENTION_MS, CompactionWorld
 
 STEPS = [
@@ -33,10 +34,11 @@ def run_seed(seed: int, steps: int) -> CompactionWorld:
 @settings(max_examples=60, deadline=None)
 @given(
     seed=st.integers(0, 2**32),
-    steps=st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 100_000)), max_size=80),
+    size=st.integers(0, 12),
+    steps=st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 100_000)), min_size=5, max_size=80),
 )
-def test_any_history_leaves_what_the_rules_say(seed: int, steps: list[tuple[str, int]]) -> None:
-    world = CompactionWorld(seed)
+def test_any_history_leaves_what_the_rules_say(seed: int, size: int, steps: list[tuple[str, int]]) -> None:
+    world = filled(seed, size)
     for name, number in steps:
         world.step(name, number)
 
@@ -54,37 +56,35 @@ def test_long_random_walks_keep_the_table(block: int) -> None:
 
 @pytest.mark.parametrize("cause", ["kill", "power cut"])
 def test_a_crash_before_any_disk_operation_leaves_the_log_before_or_after(cause: str) -> None:
-    operation = 0
-    while True:
-        world = CompactionWorld(7)
-        fill(world, 60)
-        number = operation * 7 + (cause != "kill") if (operation * 7) % 2 == 0 else operation * 7 + (cause == "kill")
-        before = world.crashes
-        world.step("crash", number)
-        if world.crashes == before:
-            break
+    operation = crashed = 0
+    while crashed == operation:
+        world = filled(7 + operation, 25)
+        world.crash_before(operation, 12, world.disk.kill if cause == "kill" else world.disk.crash)
+        world.check()
+        crashed += world.crashes
         operation += 1
-    assert operation > 20, operation
+    assert operation > 40, operation
 
 
-def fill(world: CompactionWorld, count: int) -> None:
+def filled(seed: int, count: int) -> CompactionWorld:
     """Batches of all sorts, all of them cleanable, the transactions ended."""
+    world = CompactionWorld(seed)
     for number in range(count):
-        world.step("append", number)
-        world.step("transact", number)
+        world.append(number)
+        world.transact(number)
         if number % 4 == 3:
-            world.step("end", number // 4)
-            world.step("end", number // 4 + 1)
-    for number in (0, 1):
-        world.step("end", number)
-    world.step("roll", 0)
-    world.step("append", 0)
-    world.step("checkpoint", 0)
+            world.end(number // 4)
+            world.end(number // 4 + 1)
+    world.end(0)
+    world.end(1)
+    world.log.roll()
+    world.append(0)
+    world.checkpoint()
+    return world
 
 
 def test_after_its_time_nothing_is_left_of_tombstones_markers_and_aborted_records() -> None:
-    world = CompactionWorld(3)
-    fill(world, 40)
+    world = filled(3, 40)
     for _ in range(4):
         world.step("clean", 2 * 7 - 1)
         world.clock.advance(2 * RETENTION_MS)
@@ -92,10 +92,12 @@ def test_after_its_time_nothing_is_left_of_tombstones_markers_and_aborted_record
         world.step("append", 0)
         world.step("roll", 0)
         world.step("checkpoint", 0)
-    limit = world.cleaned_to
-    assert limit is not None
     old = [batch for batch in world.model if batch.last < world.log.segments.items[1].base_offset and batch.entries]
-    assert not [batch for batch in old if batch.marker]
-    assert not [entry for batch in old for entry in batch.entries if entry.value is None]
-    keys = [entry.key for batch in old for entry in batch.entries]
-    assert len(keys) == len(set(keys))
+    data = [batch for batch in old if not batch.marker]
+    entries = [entry for batch in data for entry in batch.entries]
+    assert entries
+    assert all(entry.value is not None for entry in entries)
+    assert len({entry.key for entry in entries}) == len(entries)
+    left = {batch.transaction for batch in data}
+    assert all(world.outcomes.get(transaction) != ABORTED for transaction in left)
+    assert all(batch.transaction in left for batch in old if batch.marker)
