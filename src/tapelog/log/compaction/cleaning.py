@@ -95,6 +95,8 @@ class Cleaning:
         self._read_bytes = read_bytes
         self._done: list[Cleaned] = []
         self._writing: CleanedSegment | None = None
+        bases = [source.base_offset for source in job.segments]
+        self._ends = dict(zip(bases, [*bases[1:], job.plan.first_uncleanable], strict=True))
         self._work = self._passes()
 
     def step(self, budget_bytes: int = STEP_BYTES) -> list[Cleaned]:
@@ -140,11 +142,11 @@ class Cleaning:
         plan, segments, keys = self.job.plan, self.job.segments, self._keys
         keys.clear()
         transactions = Transactions(self.job.aborted)
-        for number, source in enumerate(segments):
-            end = segments[number + 1].base_offset if number + 1 < len(segments) else plan.first_uncleanable
+        for source in segments:
+            end = self._ends[source.base_offset]
             if end <= plan.first_dirty:
                 continue
-            for located in batches_of(self._disk, source, self._read_bytes):
+            for located in batches_of(self._disk, source, end, self._read_bytes):
                 size = 0
                 for buf, start, stop in located:
                     size += stop - start
@@ -183,8 +185,8 @@ class Cleaning:
         last = max((number for number, source in enumerate(group) if source.size), default=0)
         counts = self.statistics
         for number, source in enumerate(group):
-            position = 0
-            for located in batches_of(self._disk, source, self._read_bytes):
+            position, end_offset = 0, self._ends[source.base_offset]
+            for located in batches_of(self._disk, source, end_offset, self._read_bytes):
                 before, read = cleaned.size, 0
                 for buf, start, end in located:
                     read += end - start

@@ -54,13 +54,25 @@ def note_keys(keys: KeyMap, data: bytes, count: int, base: int, first: int) -> i
             at += 1  # attributes
             while data[at] >= 0x80:  # the timestamp
                 at += 1
-            offset, at = _varint(data, at + 1)
-            length, at = _varint(data, at)
-            if length >= 0 and base + offset >= first:
+            at += 1
+            byte = data[at]
+            if byte < 0x80:
+                offset = base + (byte >> 1)
+                at += 1
+            else:
+                delta, at = _varint(data, at)
+                offset = base + delta
+            byte = data[at]
+            if byte < 0x80:
+                length = (byte >> 1) ^ -(byte & 1)
+                at += 1
+            else:
+                length, at = _varint(data, at)
+            if length >= 0 and offset >= first:
                 if at + length > stop:
                     raise IndexError
-                if not keys.put(data[at : at + length], base + offset):
-                    return base + offset
+                if not keys.put(data[at : at + length], offset):
+                    return offset
             at = stop
     except IndexError:
         raise malformed(base) from None
@@ -80,18 +92,36 @@ def what_stays(keys: KeyMap, data: bytes, count: int, base: int, covered: int, t
             start = at
             size, at = _varint(data, at)
             stop = at + size
-            stamp, at = _varint(data, at + 1)
-            delta, at = _varint(data, at)
-            length, at = _varint(data, at)
-            offset = base + delta
+            byte = data[at + 1]
+            if byte < 0x80:
+                stamp = (byte >> 1) ^ -(byte & 1)
+                at += 2
+            else:
+                stamp, at = _varint(data, at + 1)
+            byte = data[at]
+            if byte < 0x80:
+                offset = base + (byte >> 1)
+                at += 1
+            else:
+                delta, at = _varint(data, at)
+                offset = base + delta
+            byte = data[at]
+            if byte < 0x80:
+                length = (byte >> 1) ^ -(byte & 1)
+                at += 1
+            else:
+                length, at = _varint(data, at)
             value_at = at + length if length > 0 else at
-            value_length, _ = _varint(data, value_at)
+            byte = data[value_at]
+            if value_at >= stop:
+                raise IndexError
+            no_value = byte & 1 != 0  # only -1 is odd: a length is never less
             if offset < covered:
                 if length < 0:
                     stays = False
                     kept.unkeyed += 1
                 else:
-                    stays = keys.get(data[at:value_at]) <= offset and (value_length >= 0 or not tombstones_due)
+                    stays = not (no_value and tombstones_due) and keys.get(data[at:value_at]) <= offset
             else:
                 stays = True
             at = stop
@@ -99,7 +129,7 @@ def what_stays(keys: KeyMap, data: bytes, count: int, base: int, covered: int, t
                 kept.count += 1
                 if newest is None or stamp > newest:
                     newest = stamp
-                if value_length < 0:
+                if no_value:
                     kept.tombstones = True
                 if run_end != start:
                     runs.append((run_start, run_end))

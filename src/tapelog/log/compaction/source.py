@@ -13,7 +13,15 @@ from librt.strings import read_i32_be, read_i64_be
 from tapelog.base.ports import Disk
 from tapelog.log.compaction.plan import Source
 from tapelog.wire.compression import decompress
-from tapelog.wire.record_batch import COMPRESSION_MASK, HEADER_SIZE, MAGIC, MAGIC_AT, attributes, crc_ok
+from tapelog.wire.record_batch import (
+    COMPRESSION_MASK,
+    HEADER_SIZE,
+    LAST_OFFSET_DELTA_AT,
+    MAGIC,
+    MAGIC_AT,
+    attributes,
+    crc_ok,
+)
 from tapelog.wire.values import WireError
 
 READ_BYTES: Final = 512 * 1024
@@ -29,14 +37,17 @@ class UncleanableError(Exception):
     """The log holds something that cannot be cleaned; the text says what and where. It is left as it was."""
 
 
-def batches_of(disk: Disk, source: Source, read_bytes: int = READ_BYTES) -> Iterator[list[Located]]:
-    """The whole batches of each chunk of a segment, in order; UncleanableError at the first that is damaged."""
+def batches_of(disk: Disk, source: Source, end_offset: int, read_bytes: int = READ_BYTES) -> Iterator[list[Located]]:
+    """The whole batches of each chunk of a segment, in order; UncleanableError at the first that is damaged.
+    end_offset: where the next segment begins."""
+    expected = source.base_offset
     file = disk.open(source.path)
     try:
         position, wanted = 0, read_bytes
         while position < source.size:
             chunk = file.read(position, min(wanted, source.size - position))
             found, at = _whole_batches(source, chunk, position)
+            expected = _check_offsets(source, found, position, expected, end_offset)
             yield found
             position += at
             wanted = read_bytes
@@ -61,6 +72,17 @@ def _whole_batches(source: Source, chunk: bytes, position: int) -> tuple[list[Lo
         found.append((chunk, at, end))
         at = end
     return found, at
+
+
+def _check_offsets(source: Source, found: list[Located], position: int, expected: int, end_offset: int) -> int:
+    """Base offsets are not covered by checksums: they must grow, and stay within the segment. Returns what follows."""
+    for chunk, at, _ in found:
+        base: int = read_i64_be(chunk, at)
+        delta: int = read_i32_be(chunk, at + LAST_OFFSET_DELTA_AT)
+        if base < expected or delta < 0 or base + delta >= end_offset:
+            raise damaged(source, position + at, f"batch at offset {base}, {delta + 1} long, does not fit")
+        expected = base + delta + 1
+    return expected
 
 
 def _next_size(source: Source, chunk: bytes, position: int) -> int:
