@@ -28,6 +28,11 @@ class Kept:
         self.unkeyed = 0
         """Records that went because they have no key."""
 
+    def add_run(self, start: int, end: int) -> None:
+        """One more range, unless there is nothing in it."""
+        if start != end:
+            self.runs.append((start, end))
+
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
     """A zigzag number of any length, and where it ends."""
@@ -56,18 +61,10 @@ def note_keys(keys: KeyMap, data: bytes, count: int, base: int, first: int) -> i
                 at += 1
             at += 1
             byte = data[at]
-            if byte < 0x80:
-                offset = base + (byte >> 1)
-                at += 1
-            else:
-                delta, at = _varint(data, at)
-                offset = base + delta
+            delta, at = (byte >> 1, at + 1) if byte < 0x80 else _varint(data, at)
             byte = data[at]
-            if byte < 0x80:
-                length = (byte >> 1) ^ -(byte & 1)
-                at += 1
-            else:
-                length, at = _varint(data, at)
+            length, at = ((byte >> 1) ^ -(byte & 1), at + 1) if byte < 0x80 else _varint(data, at)
+            offset = base + delta
             if length >= 0 and offset >= first:
                 if at + length > stop:
                     raise IndexError
@@ -84,64 +81,42 @@ def note_keys(keys: KeyMap, data: bytes, count: int, base: int, first: int) -> i
 def what_stays(keys: KeyMap, data: bytes, count: int, base: int, covered: int, tombstones_due: bool) -> Kept:
     """Which records stay: those at or behind `covered`, of which the map does not know; of the others those that have
     a key of which there is nothing later, unless they are tombstones and those are due."""
-    kept, runs = Kept(), [(0, 0)]
+    kept = Kept()
     at = run_start = run_end = 0
-    newest = None
     try:
         for _ in range(count):
             start = at
             size, at = _varint(data, at)
             stop = at + size
-            byte = data[at + 1]
-            if byte < 0x80:
-                stamp = (byte >> 1) ^ -(byte & 1)
-                at += 2
-            else:
-                stamp, at = _varint(data, at + 1)
+            stamp, at = _varint(data, at + 1)
             byte = data[at]
-            if byte < 0x80:
-                offset = base + (byte >> 1)
-                at += 1
-            else:
-                delta, at = _varint(data, at)
-                offset = base + delta
+            delta, at = (byte >> 1, at + 1) if byte < 0x80 else _varint(data, at)
             byte = data[at]
-            if byte < 0x80:
-                length = (byte >> 1) ^ -(byte & 1)
-                at += 1
-            else:
-                length, at = _varint(data, at)
+            length, at = ((byte >> 1) ^ -(byte & 1), at + 1) if byte < 0x80 else _varint(data, at)
             value_at = at + length if length > 0 else at
-            byte = data[value_at]
-            if value_at >= stop:
+            no_value = data[value_at] & 1 != 0  # a length is even in this form, but for the -1 that says: none
+            if stop <= value_at:
                 raise IndexError
-            no_value = byte & 1 != 0  # only -1 is odd: a length is never less
+            at, key_at = stop, at
+            offset = base + delta
             if offset < covered:
                 if length < 0:
-                    stays = False
                     kept.unkeyed += 1
-                else:
-                    stays = not (no_value and tombstones_due) and keys.get(data[at:value_at]) <= offset
-            else:
-                stays = True
-            at = stop
-            if stays:
-                kept.count += 1
-                if newest is None or stamp > newest:
-                    newest = stamp
-                if no_value:
-                    kept.tombstones = True
-                if run_end != start:
-                    runs.append((run_start, run_end))
-                    run_start = start
-                run_end = stop
+                    continue
+                if (no_value and tombstones_due) or keys.get(data[key_at:value_at]) > offset:
+                    continue
+            kept.count += 1
+            kept.newest_delta = stamp if kept.count == 1 or stamp > kept.newest_delta else kept.newest_delta
+            kept.tombstones = kept.tombstones or no_value
+            if run_end != start:
+                kept.add_run(run_start, run_end)
+                run_start = start
+            run_end = stop
     except IndexError:
         raise malformed(base) from None
     if at != len(data):
         raise malformed(base)
-    runs.append((run_start, run_end))
-    kept.runs = [run for run in runs if run[0] != run[1]]
-    kept.newest_delta = 0 if newest is None else newest
+    kept.add_run(run_start, run_end)
     return kept
 
 
