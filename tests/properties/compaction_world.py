@@ -147,7 +147,7 @@ class CompactionWorld:
         entries = []
         for index in range(count):
             value = None if self.chance.below(4) == 0 else b"v%d-" % (base + index) + b"x" * self.chance.below(60)
-            key = b"key-%d" % self.chance.below(KEYS)
+            key = b"key-%d" % self.chance.below(KEYS) if producer > 0 or self.chance.below(9) else None
             entries.append(Entry(base + index, self.clock.wall_ms() - self.chance.below(30), key, value))
         batch = build_batch(
             [Record(0, entry.timestamp, entry.key, entry.value) for entry in entries],
@@ -161,7 +161,8 @@ class CompactionWorld:
             self.sequences[producer] += count
         newest = max(entry.timestamp for entry in entries)
         stored = Stored(base, base + count - 1, producer, epoch, sequence, codec, newest, tuple(entries), transaction)
-        self._write(batch, stored, CLIENT, flush)
+        # only a client is refused records without a key: they may be from before the topic was compacted
+        self._write(batch, stored, CLIENT if producer > 0 else COORDINATOR, flush)
 
     def end(self, number: int) -> None:
         """A transaction is committed or aborted."""

@@ -8,12 +8,14 @@ Kafka. The number of slots is prime, so that any step through them meets all.
 from __future__ import annotations
 
 from hashlib import blake2b
+from struct import Struct
 from typing import Final
 
 HASH_BYTES: Final = 16
 SLOT_BYTES: Final = 24
 LOAD_FACTOR: Final = 0.9
-_FREE: Final = bytes(HASH_BYTES)
+_HALVES: Final = Struct("<QQ")
+_HASH: Final = blake2b(digest_size=HASH_BYTES)  # copied for each key: half the price of a new one
 
 
 class KeyMap:
@@ -29,55 +31,60 @@ class KeyMap:
                 f" {load_factor} has no room for a single key"
             )
         self.count = 0
-        self._table = bytearray(self.slots * SLOT_BYTES)
+        # three numbers per slot: the hash's halves, both 0 where the slot is free, and the offset
+        self._table = memoryview(bytearray(self.slots * SLOT_BYTES)).cast("Q")
 
     def put(self, key: bytes, offset: int) -> bool:
         """Note a key's offset in place of an earlier one. False, and nothing noted, if the map is full."""
         if self.count >= self.capacity:
             return False
-        table = self._table
-        digest = blake2b(key, digest_size=HASH_BYTES).digest()
-        number = int.from_bytes(digest, "little")
-        slot = number % self.slots
-        at = slot * SLOT_BYTES
-        found = table[at : at + HASH_BYTES]
-        if found != digest and found != _FREE:
-            step = 1 + (number >> 64) % (self.slots - 1)
-            while found != digest and found != _FREE:
-                slot += step
-                if slot >= self.slots:
-                    slot -= self.slots
-                at = slot * SLOT_BYTES
-                found = table[at : at + HASH_BYTES]
-        if found != digest:
-            self.count += 1
-        table[at : at + SLOT_BYTES] = digest + offset.to_bytes(8, "little")
+        table, slots = self._table, self.slots
+        hashing = _HASH.copy()
+        hashing.update(key)
+        one, two = _HALVES.unpack(hashing.digest())
+        slot = one % slots
+        at = slot * 3
+        step = 0
+        while table[at] != one or table[at + 1] != two:
+            if not table[at] and not table[at + 1]:
+                self.count += 1
+                table[at] = one
+                table[at + 1] = two
+                break
+            if not step:
+                step = 1 + two % (slots - 1)
+            slot += step
+            if slot >= slots:
+                slot -= slots
+            at = slot * 3
+        table[at + 2] = offset
         return True
 
     def get(self, key: bytes) -> int:
         """The offset noted last for a key; -1 if there is none."""
-        table = self._table
-        digest = blake2b(key, digest_size=HASH_BYTES).digest()
-        number = int.from_bytes(digest, "little")
-        slot = number % self.slots
-        at = slot * SLOT_BYTES
-        found = table[at : at + HASH_BYTES]
-        if found != digest:
-            step = 1 + (number >> 64) % (self.slots - 1)
-            while found != digest:
-                if found == _FREE:
-                    return -1
-                slot += step
-                if slot >= self.slots:
-                    slot -= self.slots
-                at = slot * SLOT_BYTES
-                found = table[at : at + HASH_BYTES]
-        return int.from_bytes(table[at + HASH_BYTES : at + SLOT_BYTES], "little")
+        table, slots = self._table, self.slots
+        hashing = _HASH.copy()
+        hashing.update(key)
+        one, two = _HALVES.unpack(hashing.digest())
+        slot = one % slots
+        at = slot * 3
+        step = 0
+        while table[at] != one or table[at + 1] != two:
+            if not table[at] and not table[at + 1]:
+                return -1
+            if not step:
+                step = 1 + two % (slots - 1)
+            slot += step
+            if slot >= slots:
+                slot -= slots
+            at = slot * 3
+        offset: int = table[at + 2]
+        return offset
 
     def clear(self) -> None:
         """Forget everything."""
         self.count = 0
-        self._table = bytearray(self.slots * SLOT_BYTES)
+        self._table = memoryview(bytearray(self.slots * SLOT_BYTES)).cast("Q")
 
 
 def largest_prime(limit: int) -> int:
