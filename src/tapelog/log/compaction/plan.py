@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from tapelog.log.config import LogConfig
+from tapelog.log.config import LONG_MAX, LogConfig
+from tapelog.log.index import OFFSET_ENTRY, TIME_ENTRY
 from tapelog.log.log import RELATIVE_MAX
 from tapelog.log.stored import StoredLog
 
@@ -61,19 +62,25 @@ class CleaningPlan:
 
 
 def sources(log: StoredLog) -> list[Source]:
-    """A log's segments as a plan sees them."""
-    return [
-        Source(
-            segment.base_offset,
-            segment.size,
-            segment.path,
-            segment.newest_timestamp(),
-            segment.first_timestamp(),
-            segment.index.count() * 8,
-            segment.time_index.count() * 12,
+    """A log's segments as a plan sees them. Leaves no files open that were not."""
+    limited = log.config.max_compaction_lag_ms != LONG_MAX  # else nobody asks when a segment begins
+    found = []
+    for segment in log.segments.items:
+        was_open = segment.has_open_files() or segment is log.active
+        found.append(
+            Source(
+                segment.base_offset,
+                segment.size,
+                segment.path,
+                segment.newest_timestamp(),
+                segment.first_timestamp() if limited else UNKNOWN,
+                segment.index.count() * OFFSET_ENTRY,
+                segment.time_index.count() * TIME_ENTRY,
+            )
         )
-        for segment in log.segments.items
-    ]
+        if not was_open:
+            segment.release()
+    return found
 
 
 def plan(

@@ -35,14 +35,14 @@ class StaleCleaningError(Exception):
 def install(log: Log, cleaned: Cleaned) -> Segment:
     """Replace the segments of one group in a log that is in use. Readers that hold regions of the old files go on.
 
-    Blocks for two syncs of the directory. StaleCleaningError, and the log as it was, if it was truncated, or if
-    segments of the group are gone. The new names are durable with the log's next flush; if they are lost, a start gives
-    them anew."""
+    Blocks for two syncs of the directory. StaleCleaningError, and the log as it was, if it was truncated or closed, or
+    if segments of the group are gone. The new names are durable with the log's next flush; if they are lost, a start
+    gives them anew."""
     bases = [source.base_offset for source in cleaned.replaced]
     number = log.segments.floor(bases[0])
     old = log.segments.items[max(number, 0) : max(number, 0) + len(bases)]
     same = [segment.base_offset for segment in old] == bases and log.active not in old
-    if cleaned.generation != log.generation or not same:
+    if log.closed or cleaned.generation != log.generation or not same:
         discard(log.disk, log.directory, bases[0])
         raise StaleCleaningError(f"{log.directory}: the segments from {bases[0]} on are not those that were cleaned")
     disk, directory, base = log.disk, log.directory, bases[0]
