@@ -102,9 +102,9 @@ class Judge:
         """Only the header, where somebody needs it: an active producer whose last batch it is, the segment's end."""
         if not ends_segment and not self._is_last_of_producer(buf, start):
             return GONE
-        if not read_i32_be(buf, start + RECORD_COUNT_AT):
+        if not int(read_i32_be(buf, start + RECORD_COUNT_AT)):
             return buf[start:end]
-        attributes = read_i16_be(buf, start + ATTRIBUTES_AT) & ~(COMPRESSION_MASK | DELETE_HORIZON)
+        attributes = int(read_i16_be(buf, start + ATTRIBUTES_AT)) & ~(COMPRESSION_MASK | DELETE_HORIZON)
         newest: int = read_i64_be(buf, start + MAX_TIMESTAMP_AT)
         return _with_header(buf, start, attributes, newest, newest, 0, b"")
 
@@ -115,7 +115,7 @@ class Judge:
             return False
         if last[0] != NO_DATA:
             return int(read_i64_be(buf, start)) + int(read_i32_be(buf, start + LAST_OFFSET_DELTA_AT)) == last[0]
-        control = read_i16_be(buf, start + ATTRIBUTES_AT) & CONTROL != 0
+        control = int(read_i16_be(buf, start + ATTRIBUTES_AT)) & CONTROL != 0
         return control and int(read_i16_be(buf, start + PRODUCER_EPOCH_AT)) == last[1]
 
     def _rebuilt(self, buf: bytes, start: int, records: bytes, count: int, kept: Kept | None, dating: bool) -> bytes:
