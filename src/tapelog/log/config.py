@@ -43,6 +43,10 @@ class LogConfig:
         policies = [name.strip() for name in given.get("cleanup.policy", "delete").split(",")]
         self.compact = "compact" in policies
         self.delete = "delete" in policies
+        self.min_cleanable_dirty_ratio = float(given.get("min.cleanable.dirty.ratio", "0.5"))
+        self.min_compaction_lag_ms = number("min.compaction.lag.ms", 0)
+        self.max_compaction_lag_ms = number("max.compaction.lag.ms", LONG_MAX)
+        self.delete_retention_ms = number("delete.retention.ms", 86400000)
         self.compression_type = given.get("compression.type", "producer")
         self.codec = CODECS.get(self.compression_type, KEEP_CODEC)
         self.compression_level = compression_level(self.compression_type, given)

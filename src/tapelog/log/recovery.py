@@ -17,6 +17,7 @@ from tapelog.log.checkpoints import (
     parse_partition_metadata,
     render_partition_metadata,
 )
+from tapelog.log.compaction import swap
 from tapelog.log.config import LogConfig
 from tapelog.log.epochs import LeaderEpochs
 from tapelog.log.producer_state import ProducerState
@@ -56,6 +57,7 @@ def load(
     for name in listing:
         if name.endswith((names.DELETED, names.CLEANED, names.TEMPORARY)):
             disk.remove(f"{directory}/{name}")
+    listing = swap.complete(disk, directory, listing)
     bases = [base for name in listing if (base := names.offset_of(name, names.LOG)) is not None]
     _load_small_files(disk, directory, listing, loaded, topic_id)
     if not bases:

@@ -298,6 +298,12 @@ class SegmentList:
                 high = middle
         return low - 1
 
+    def replace(self, number: int, count: int, segment: Segment) -> None:
+        """Put one in the place of count others, the first of which begins where it does."""
+        assert segment.base_offset == self._bases[number]
+        self.items[number : number + count] = [segment]
+        self._bases[number : number + count] = [segment.base_offset]
+
     def remove_first(self, count: int) -> None:
         """Forget the oldest ones."""
         del self.items[:count]

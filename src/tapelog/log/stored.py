@@ -115,6 +115,14 @@ class StoredLog:
             if len(opened) > OPEN_SEGMENTS_MAX:
                 opened.pop(0).release()
 
+    def replace_segments(self, number: int, old: list[Segment], new: Segment) -> None:
+        """Internal to the log package: the files of old segments, from that number on, made room for those of a new
+        one, which are durable."""
+        self.segments.replace(number, len(old), new)
+        self.unflushed = [segment for segment in self.unflushed if segment not in old]
+        self._opened = [segment for segment in self._opened if segment not in old]
+        self.names_unflushed = True
+
     def _region(
         self, segment: Segment, number: int, position: int, max_bytes: int, upper: int, min_one: bool
     ) -> FileRegion | None:

@@ -37,6 +37,9 @@ def greatest(segments: list[Segment], start_offset: int) -> Found | None:
             newest = _greatest_behind(segment, start_offset)
             newest_offset = start_offset
         found = _in_segment(segment, segment.position_of(newest_offset), newest, start_offset)
+        if found is None:  # a batch that compaction has emptied
+            newest = _greatest_behind(segment, start_offset)
+            found = _in_segment(segment, segment.position_of(start_offset), newest, start_offset)
         if segment is not segments[-1]:
             segment.release()
         if found is not None and (best is None or found[0] > best[0]):
@@ -58,7 +61,7 @@ def _greatest_behind(segment: Segment, start_offset: int) -> int:
     while at < segment.size:
         head = file.read(at, rb.HEADER_SIZE)
         size = rb.batch_size(head, 0)
-        if rb.base_offset(head, 0) >= start_offset:
+        if rb.record_count(head, 0) and rb.base_offset(head, 0) >= start_offset:
             newest = max(newest, rb.max_timestamp(head, 0))
         else:
             for record in rb.iterate(file.read(at, size), 0, size):

@@ -1,0 +1,147 @@
+"""Putting a cleaned segment in the place of those it was made from, so that a crash at any moment leaves either.
+
+1. `stage`: the indexes of the new segment, durable already, are renamed from `.cleaned` to `.swap`; when that is
+   durable the batches follow. Once `.log.swap` is durable the new segment counts, and `complete` finishes the rest.
+2. The old segments are renamed to `.deleted`.
+3. The new one gets its plain names, the batches last.
+
+At a start `.cleaned` and `.deleted` are thrown away. `.log.swap` there means: step 1 was over. An index that has no
+`.swap` beside it then has its plain name already — for which reason each of the three is always written.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from librt.strings import read_i32_be, read_i64_be
+
+from tapelog.base.ports import Disk, File
+from tapelog.log import names
+from tapelog.log.compaction.output import SUFFIXES
+from tapelog.log.segment import Segment
+from tapelog.wire.record_batch import HEADER_SIZE
+
+if TYPE_CHECKING:
+    from tapelog.log.compaction.cleaning import Cleaned
+    from tapelog.log.log import Log
+
+INDEXES = SUFFIXES[:-1]
+
+
+class StaleCleaningError(Exception):
+    """The log has changed since the cleaning began: what it wrote is thrown away."""
+
+
+def install(log: Log, cleaned: Cleaned) -> Segment:
+    """Replace the segments of one group in a log that is in use. Readers that hold regions of the old files go on.
+
+    Blocks for two syncs of the directory. StaleCleaningError, and the log as it was, if it was truncated or closed, or
+    if segments of the group are gone. The new names are durable with the log's next flush; if they are lost, a start
+    gives them anew."""
+    bases = [source.base_offset for source in cleaned.replaced]
+    number = log.segments.floor(bases[0])
+    old = log.segments.items[max(number, 0) : max(number, 0) + len(bases)]
+    same = [segment.base_offset for segment in old] == bases and log.active not in old
+    if log.closed or cleaned.generation != log.generation or not same:
+        discard(log.disk, log.directory, bases[0])
+        raise StaleCleaningError(f"{log.directory}: the segments from {bases[0]} on are not those that were cleaned")
+    disk, directory, base = log.disk, log.directory, bases[0]
+    stage(disk, directory, base)
+    renamed: list[str] = []
+    for segment in old:
+        renamed.extend(segment.mark_deleted())
+    for suffix in SUFFIXES:
+        path = f"{directory}/{names.offset_name(base, suffix)}"
+        disk.rename(path + names.SWAP, path)
+    new = Segment(disk, directory, base, cleaned.size, True)
+    log.replace_segments(number, old, new)
+    for other in bases[1:]:
+        if other != log.checkpointed_end:  # else that is what the recovery point relies on
+            renamed.append(log.path_of(other, names.SNAPSHOT))
+
+    def remove() -> None:
+        disk.sync_dir(directory)  # nothing of the old goes before the new has its names
+        for path in renamed:
+            disk.remove(path)
+
+    disk.start_job(remove, _ignore)
+    return new
+
+
+def stage(disk: Disk, directory: str, base: int) -> None:
+    """Step 1: from here on a start completes the swap. Blocks."""
+    for suffix in INDEXES:
+        path = f"{directory}/{names.offset_name(base, suffix)}"
+        disk.rename(path + names.CLEANED, path + names.SWAP)
+    disk.sync_dir(directory)
+    path = f"{directory}/{names.offset_name(base, names.LOG)}"
+    disk.rename(path + names.CLEANED, path + names.SWAP)
+    disk.sync_dir(directory)
+
+
+def discard(disk: Disk, directory: str, base: int) -> None:
+    """Throw a cleaned segment away that is not staged."""
+    for suffix in SUFFIXES:
+        disk.remove(f"{directory}/{names.offset_name(base, suffix)}{names.CLEANED}")
+
+
+def complete(disk: Disk, directory: str, listing: list[str]) -> list[str]:
+    """At a start, `.cleaned` and `.deleted` being gone: finish every swap that was staged, forget those that were not.
+    Returns the names that are there afterwards."""
+    if not any(name.endswith(names.SWAP) for name in listing):
+        return listing
+    present = set(listing)
+    for name in listing:
+        base = names.offset_of(name, names.LOG + names.SWAP)
+        if base is not None:
+            _complete(disk, directory, base, present)
+    for name in listing:
+        if name.endswith(names.SWAP) and name in present:
+            disk.remove(f"{directory}/{name}")
+    disk.sync_dir(directory)
+    return disk.listdir(directory)
+
+
+def _complete(disk: Disk, directory: str, base: int, present: set[str]) -> None:
+    end = _end_of(disk, directory, base, present)
+    for name in sorted(present):
+        for suffix in SUFFIXES:
+            other = names.offset_of(name, suffix)
+            if other is not None and base < other < end:
+                disk.remove(f"{directory}/{name}")
+    for suffix in SUFFIXES:
+        name = names.offset_name(base, suffix)
+        if name + names.SWAP in present:
+            disk.rename(f"{directory}/{name}{names.SWAP}", f"{directory}/{name}")
+            present.discard(name + names.SWAP)
+    disk.sync_dir(directory)
+
+
+def _end_of(disk: Disk, directory: str, base: int, present: set[str]) -> int:
+    """The offset behind the last batch of a staged segment; found from the last entry of its index on."""
+    index = names.offset_name(base, names.INDEX)
+    index = index + names.SWAP if index + names.SWAP in present else index
+    file = disk.open(f"{directory}/{names.offset_name(base, names.LOG)}{names.SWAP}")
+    try:
+        position = 0
+        if index in present or index.removesuffix(names.SWAP) in present:
+            entries = disk.open(f"{directory}/{index}")
+            size = entries.size() // 8 * 8
+            position = int(read_i32_be(entries.read(size - 4, 4), 0)) if size else 0
+            entries.close()
+        return _walk(file, position, base)
+    finally:
+        file.close()
+
+
+def _walk(file: File, position: int, end: int) -> int:
+    size = file.size()
+    while position + HEADER_SIZE <= size:
+        head = file.read(position, HEADER_SIZE)
+        end = int(read_i64_be(head, 0)) + int(read_i32_be(head, 23)) + 1
+        position += 12 + int(read_i32_be(head, 8))
+    return end
+
+
+def _ignore(failure: Exception | None) -> None:
+    """What could not be removed is removed at the next start."""

@@ -1,0 +1,69 @@
+"""Key → last offset in a fixed piece of memory."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tapelog.log.compaction.keymap import SLOT_BYTES, KeyMap, largest_prime
+
+
+def test_the_last_offset_of_a_key_counts() -> None:
+    keys = KeyMap(1000)
+    assert keys.put(b"a", 1)
+    assert keys.put(b"b", 2)
+    assert keys.put(b"a", 3)
+    assert (keys.get(b"a"), keys.get(b"b"), keys.get(b"c"), keys.count) == (3, 2, -1, 2)
+
+
+def test_a_full_map_takes_nothing_more_and_forgets_nothing() -> None:
+    keys = KeyMap(101 * SLOT_BYTES)
+    assert keys.capacity == 90
+    assert all(keys.put(b"%d" % number, number) for number in range(90))
+    assert not keys.put(b"one more", 90)
+    assert keys.get(b"one more") == -1
+    assert [keys.get(b"%d" % number) for number in range(90)] == list(range(90))
+
+
+def test_a_cleared_map_is_empty() -> None:
+    keys = KeyMap(1000)
+    keys.put(b"a", 1)
+    keys.clear()
+    assert (keys.get(b"a"), keys.count) == (-1, 0)
+
+
+def test_large_offsets_and_empty_keys_are_kept() -> None:
+    keys = KeyMap(1000)
+    keys.put(b"", 2**63 - 1)
+    assert keys.get(b"") == 2**63 - 1
+
+
+@pytest.mark.parametrize(("memory", "load"), [(0, 0.9), (24, 0.9), (1000, 0.01)])
+def test_memory_for_not_even_one_key_is_refused(memory: int, load: float) -> None:
+    with pytest.raises(ValueError, match=r"log\.cleaner\.dedupe\.buffer\.size"):
+        KeyMap(memory, load)
+
+
+def test_any_load_factor_leaves_a_slot_free_so_that_a_search_ends() -> None:
+    keys = KeyMap(5 * SLOT_BYTES, 1.0)
+    for number in range(keys.capacity):
+        assert keys.put(b"%d" % number, number)
+    assert keys.capacity == 4
+    assert keys.get(b"absent") == -1
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.binary(max_size=3), st.integers(0, 2**62)), max_size=60))
+def test_a_map_is_a_dict_with_a_bound(puts: list[tuple[bytes, int]]) -> None:
+    keys, model = KeyMap(29 * SLOT_BYTES), {}
+    for key, offset in puts:
+        if keys.put(key, offset):
+            model[key] = offset
+        else:
+            assert len(model) == keys.capacity
+    assert {key: keys.get(key) for key, _ in puts} == {key: model.get(key, -1) for key, _ in puts}
+
+
+def test_the_number_of_slots_is_prime() -> None:
+    assert [largest_prime(number) for number in (1, 2, 3, 4, 10, 100, 41667)] == [1, 2, 3, 3, 7, 97, 41659]
