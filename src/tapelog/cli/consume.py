@@ -12,11 +12,11 @@ from typing import Annotated, Any
 
 import typer
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
-from confluent_kafka.admin import OffsetSpec
+from confluent_kafka.admin import OffsetSpec, TopicMetadata
 
 from tapelog.cli.connect import Connection
 from tapelog.cli.options import DEFAULT_BOOTSTRAP, Bootstrap, Json, Properties, Timeout, Topics
-from tapelog.cli.output import EXIT_NOT_FOUND, EXIT_USAGE, CliError, console, print_json, remark
+from tapelog.cli.output import EXIT_NOT_FOUND, EXIT_UNREACHABLE, EXIT_USAGE, CliError, console, print_json, remark
 from tapelog.cli.records import Incoming, as_document, by_template, check_template, for_people
 from tapelog.cli.units import parse_moment_ms
 
@@ -255,6 +255,7 @@ def consume(
     if group is not None:
         records = read_group(connection, topics, group, follow, offset or "earliest")
     else:
+        all_led(places, connection.metadata().topics)
         records = read_spans(connection, plan(connection, places, Wanted(offset, since_ms, until_ms, follow)))
     _show(records, count, json=json, template=template, values_only=values_only, flush=follow)
 
@@ -270,6 +271,20 @@ def _places(connection: Connection, topics: list[str], partitions: list[int] | N
                 )
         places += [(name, number) for number in partitions or present]
     return places
+
+
+def all_led(places: list[Place], topics: dict[str, TopicMetadata]) -> None:
+    """Raise CliError when one of these partitions has no leader: what could be read would not be everything."""
+    waiting = [place for place in places if topics[place[0]].partitions[place[1]].leader < 0]
+    if waiting:
+        led = len(places) - len(waiting)
+        raise CliError(
+            f"no leader for {', '.join(f'{topic}[{number}]' for topic, number in waiting)}: "
+            "its records cannot be read before one of its replicas is back",
+            "`tape cluster describe` names the brokers that are missing"
+            + ("; --partition N reads the other partitions" if led else ""),
+            EXIT_UNREACHABLE,
+        )
 
 
 def _stop_quietly(number: int, frame: FrameType | None) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, cast
 
 import pytest
+from confluent_kafka.admin import PartitionMetadata, TopicMetadata
 
 from tapelog.cli.connect import Connection
-from tapelog.cli.consume import Span, Wanted, first_offset, plan
+from tapelog.cli.consume import Span, Wanted, all_led, first_offset, plan
 from tapelog.cli.output import CliError
 
 BOUNDS = {("t", 0): (10, 100), ("t", 1): (0, 0)}
@@ -64,3 +65,22 @@ def test_a_word_that_is_no_offset_is_a_usage_error() -> None:
     with pytest.raises(CliError) as caught:
         first_offset("soon", 0, 1)
     assert caught.value.exit_code == 2
+
+
+def topic_led_by(*leaders: int) -> TopicMetadata:
+    topic = TopicMetadata()
+    topic.partitions = {}
+    for number, leader in enumerate(leaders):
+        topic.partitions[number] = PartitionMetadata()
+        topic.partitions[number].leader = leader
+    return topic
+
+
+def test_a_partition_without_a_leader_is_an_error_and_not_an_empty_answer() -> None:
+    topics = {"t": topic_led_by(1, -1)}
+    with pytest.raises(CliError, match=r"no leader for t\[1\]"):
+        all_led([("t", 0), ("t", 1)], topics)
+
+
+def test_partitions_that_are_led_can_be_read_while_another_is_not() -> None:
+    all_led([("t", 0)], {"t": topic_led_by(1, -1)})
