@@ -11,6 +11,8 @@ from typing import Final
 
 LONG_MAX: Final = 9223372036854775807
 
+AS_THE_WHOLE: Final = -2  # local.retention.*: what retention.* says
+
 # compression.type -> codec id in the batch's attributes; "producer" keeps what the producer chose
 KEEP_CODEC: Final = -1
 CODECS: Final = {"producer": KEEP_CODEC, "uncompressed": 0, "none": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
@@ -33,6 +35,11 @@ class LogConfig:
         self.index_interval_bytes = number("index.interval.bytes", 4096)
         self.retention_ms = number("retention.ms", 604800000)
         self.retention_bytes = number("retention.bytes", -1)
+        # tiered storage: local.retention.* is about what stays here of what the tier has, retention.* about the whole
+        self.remote = given.get("remote.storage.enable", "false") == "true"
+        self.remote_copy = given.get("remote.log.copy.disable", "false") != "true"
+        self.local_retention_ms = local(number("local.retention.ms", AS_THE_WHOLE), self.retention_ms)
+        self.local_retention_bytes = local(number("local.retention.bytes", AS_THE_WHOLE), self.retention_bytes)
         self.max_message_bytes = number("max.message.bytes", 1048588)
         self.flush_messages = number("flush.messages", LONG_MAX)
         self.flush_ms = number("flush.ms", LONG_MAX)
@@ -57,6 +64,11 @@ class LogConfig:
         self.min_insync_replicas = number("min.insync.replicas", 1)
         # whoever holds up what a majority has leaves the ISR at once, instead of after replica.lag.time.max.ms
         self.acks_quorum = given.get("tapelog.acks", "all") == "quorum"
+
+
+def local(value: int, whole: int) -> int:
+    """A setting of local.retention.*, given that of retention.*."""
+    return whole if value == AS_THE_WHOLE else value
 
 
 def compression_level(codec_name: str, given: Mapping[str, str]) -> int | None:

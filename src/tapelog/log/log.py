@@ -101,7 +101,7 @@ class Log(StoredLog):
         config: LogConfig,
         clock: Clock,
         recovery_point: int = 0,
-        start_offset: int = 0,
+        start_offset: int = -1,
         clean: bool = False,
         topic_id: bytes | None = None,
         sync: bool = True,
@@ -110,7 +110,8 @@ class Log(StoredLog):
 
         With clean=False everything from recovery_point on is checked and a torn tail is cut off; the rest of that
         tail is made durable before this returns (sync=False: by the caller's sync_all). A created log's directory is
-        durable after the caller's sync_all.
+        durable after the caller's sync_all. start_offset: where the whole log begins, as far as it was written down
+        (-1: it was not): later than its first segment, or with a tier earlier.
         """
         loaded = recovery.load(disk, directory, config, recovery_point, start_offset, clean, topic_id, sync)
         return Log(disk, directory, topic, partition, config, clock, loaded)
@@ -434,7 +435,8 @@ class Log(StoredLog):
         assert self.durable_end <= self.written_end
         assert self.active is self.segments.items[-1]
         assert self.active.base_offset <= self.written_end
-        assert self.segments.items[0].base_offset <= self.start_offset
+        assert self.local_start_offset == max(self.start_offset, self.segments.items[0].base_offset)
+        assert self.local_start_offset == self.start_offset or self.config.remote
         assert self._position == self.active.size + self._group.size or len(self._groups) > 1
         for segment in self.segments.items:
             assert segment.size >= 0

@@ -214,6 +214,10 @@ class LogDirectory:
                 log.checkpointed_end, lower_point = end, True
             if end < log.start_offset:
                 log.start_offset, lower_start = max(end, log.segments.items[0].base_offset), True
+                log.note_starts()
+            if cut.seed is not None:
+                log.start_offset, lower_start = cut.seed.start_offset, True
+                log.note_starts()
         if lower_point:
             self._write_offsets(names.RECOVERY_POINTS, self._current_recovery_points())
         if lower_start:
@@ -292,6 +296,12 @@ class LogDirectory:
         self._write_offsets(names.START_OFFSETS, offsets)
         self._written_start_offsets = offsets
 
+    def keep_whole_start(self, log: Log) -> None:
+        """Before segments go that the tier has: from then on only this file tells where the whole log begins. Blocks
+        if it does not say so yet."""
+        if (log.topic, log.partition) not in self._written_start_offsets:
+            self.write_start_offsets()
+
     def start_offsets_moved(self) -> bool:
         """Whether some have moved since they were last written: a follower's go with its leader's."""
         return self._current_start_offsets() != self._written_start_offsets
@@ -322,10 +332,10 @@ class LogDirectory:
         return points
 
     def _current_start_offsets(self) -> dict[TopicPartition, int]:
-        """Only where a log starts later than its first segment, as Kafka does."""
+        """Only where a log starts later than its first segment, or may start earlier in a tier, as Kafka does."""
         offsets = {key: offset for key, offset in self._start_offsets.items() if key not in self.logs}
         for key, log in self.logs.items():
-            if log.start_offset > log.segments.items[0].base_offset:
+            if log.config.remote or log.start_offset > log.segments.items[0].base_offset:
                 offsets[key] = log.start_offset
         return offsets
 
@@ -362,7 +372,7 @@ class LogDirectory:
             config=config,
             clock=self.clock,
             recovery_point=recovery_point,
-            start_offset=self._start_offsets.pop(key, 0),
+            start_offset=self._start_offsets.pop(key, -1),
             clean=self.clean,
             topic_id=topic_id,
             sync=sync,

@@ -60,7 +60,13 @@ def load(
     listing = swap.complete(disk, directory, listing)
     bases = [base for name in listing if (base := names.offset_of(name, names.LOG)) is not None]
     _load_small_files(disk, directory, listing, loaded, topic_id)
+    if config.remote and 0 <= start_offset < min(bases, default=0) and not _seeded(disk, directory, bases, loaded):
+        for name in listing:  # there is nothing in it, and its leader will say again where it may begin
+            if name.endswith((names.LOG, names.INDEX, names.TIME_INDEX, names.TXN_INDEX, names.SNAPSHOT)):
+                disk.remove(f"{directory}/{name}")
+        bases, start_offset, loaded.epochs = [], 0, LeaderEpochs()
     if not bases:
+        start_offset = max(0, start_offset)
         loaded.created = True
         loaded.start_offset = loaded.end_offset = loaded.checkpointed_end = start_offset
         loaded.segments.add(Segment.create(disk, directory, start_offset))
@@ -77,7 +83,7 @@ def load(
                 Scan(segment, loaded.producers, None).complete_indexes(config.index_interval_bytes)
     if not (clean and _load_clean(disk, directory, loaded, snapshots)):
         _recover(disk, directory, config, loaded, snapshots, recovery_point, sync)
-    loaded.start_offset = max(start_offset, bases[0])
+    loaded.start_offset = start_offset if config.remote and start_offset >= 0 else max(start_offset, bases[0])
     if loaded.start_offset > loaded.end_offset:
         _restart_at(disk, directory, loaded, loaded.start_offset)
     for offset in snapshots[:-1]:
@@ -88,6 +94,19 @@ def load(
     loaded.epochs.truncate_from_end(loaded.end_offset + (loaded.start_offset == loaded.end_offset))
     loaded.epochs.truncate_from_start(loaded.start_offset)
     return loaded
+
+
+def _seeded(disk: Disk, directory: str, bases: list[int], loaded: Loaded) -> bool:
+    """Whether a log whose beginning only the tier has knows what it must know of it. One that is empty may have been
+    about to learn it from there when the power went."""
+    base = min(bases)
+    if len(bases) > 1 or disk.file_size(f"{directory}/{names.offset_name(base, names.LOG)}"):
+        return True
+    try:
+        parse_snapshot(disk.read_file(_snapshot(directory, base)))
+    except (SnapshotError, FileNotFoundError):
+        return False
+    return loaded.epochs.epoch_for(base - 1) >= 0
 
 
 def snapshot_offsets(listing: list[str]) -> list[int]:
@@ -171,10 +190,20 @@ def _recover(
             disk.sync_dir(directory)
         recovery_point = segment.base_offset
         scan.from_start()
-    _forget_beyond(disk, directory, loaded, snapshots, recovery_point)
+    _forget_beyond(disk, directory, loaded, snapshots, recovery_point, config.remote)
     known = _restore_snapshot(disk, directory, snapshots, loaded.producers, recovery_point)
-    for older in segments.items[:number]:
-        Scan(older, loaded.producers, None).complete_indexes(interval)
+    gap = 0
+    for count, older in enumerate(segments.items[:number], 1):
+        behind = Scan(older, loaded.producers, None)
+        behind.complete_indexes(interval)
+        if config.remote and behind.next_offset != segments.items[count].base_offset:
+            gap = count
+    if gap:  # segments that the tier has were on their way out, and the power cut brought some of them back
+        for older in segments.items[:gap]:
+            for path in older.mark_deleted():
+                disk.remove(path)
+        segments.remove_first(gap)
+        number -= gap
     if known < recovery_point:
         _replay(segments, max(0, segments.floor(known)), number + 1, loaded.producers, known, recovery_point)
         if recovery_point == segment.base_offset:
@@ -208,10 +237,12 @@ def _recover(
         disk.sync_dir(directory)
 
 
-def _forget_beyond(disk: Disk, directory: str, loaded: Loaded, snapshots: list[int], recovery_point: int) -> None:
+def _forget_beyond(
+    disk: Disk, directory: str, loaded: Loaded, snapshots: list[int], recovery_point: int, tiered: bool
+) -> None:
     """Producers and leader epochs from the recovery point on are learnt from the batches: what files say of them may
-    be about records that were cut off since."""
-    known = recovery_point > loaded.segments.items[0].base_offset
+    be about records that were cut off since. Of what only the tier has, the files alone tell."""
+    known = recovery_point > loaded.segments.items[0].base_offset or tiered
     loaded.epochs.truncate_from_end(recovery_point if known else 0)
     for offset in snapshots:
         if offset > recovery_point:

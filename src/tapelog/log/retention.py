@@ -7,15 +7,27 @@ from tapelog.log.segment import Segment
 
 
 def plan(
-    segments: list[Segment], config: LogConfig, start_offset: int, end_offset: int, now_ms: int, high_watermark: int
+    segments: list[Segment],
+    config: LogConfig,
+    start_offset: int,
+    end_offset: int,
+    now_ms: int,
+    high_watermark: int,
+    tiered_end: int = 0,
 ) -> list[Segment]:
     """The oldest segments that nobody may read any more or that retention.ms or retention.bytes gives up.
 
-    Never one with records at or above the high watermark, never an empty one that is the only one.
+    Never one with records at or above the high watermark, never an empty one that is the only one. With a tier only
+    those go that it has, all of what they hold being below tiered_end, when local.retention.* gives them up: what the
+    whole log gives up is another plan (tier.retention), which moves its start.
     """
     count = deletable(segments, end_offset, high_watermark)
     gone = before_start(segments, count, start_offset)
-    if config.delete:
+    if config.remote:
+        count = deletable(segments, end_offset, min(high_watermark, tiered_end))
+        gone = max(gone, by_time(segments, count, config.local_retention_ms, now_ms))
+        gone = max(gone, by_size(segments, count, config.local_retention_bytes))
+    elif config.delete:
         gone = max(gone, by_time(segments, count, config.retention_ms, now_ms))
         gone = max(gone, by_size(segments, count, config.retention_bytes))
     return segments[:gone]

@@ -39,7 +39,7 @@ class FlushTicket:
 
 class StoredLog:
     """Segments and what is known of them. Offsets: start <= durable <= written <= end (the last counts appends that
-    are only queued)."""
+    are only queued). Reads, and look-ups by time, are about what is here: from local_start_offset on."""
 
     def __init__(
         self,
@@ -62,6 +62,11 @@ class StoredLog:
         self.producers: ProducerState = loaded.producers
         self.leader_epoch_cache: LeaderEpochs = loaded.epochs
         self.start_offset = loaded.start_offset
+        """Where the whole log begins, with what only the tier has."""
+        self.local_start_offset = loaded.start_offset
+        """Where it begins here; the same without a tier. Kept by `note_starts`."""
+        self.tiered_end = 0
+        """From the start up to there all is in the tier, says a manifest that is safe; 0: nothing, or unknown."""
         self.end_offset = loaded.end_offset
         self.written_end = loaded.end_offset
         self.durable_end = loaded.end_offset
@@ -75,16 +80,17 @@ class StoredLog:
         self.unflushed: list[Segment] = []
         self._opened: list[Segment] = []
         self.names_unflushed = loaded.created
+        self.note_starts()
 
     # --- read --------------------------------------------------------------------------------------------------
 
     def read(self, offset: int, max_bytes: int, upper: int, min_one: bool) -> FileRegion | None:
         """Whole batches from the one that holds offset on, none that reaches to upper or beyond; None if there
         are none. At most max_bytes, except that min_one allows a first batch of any size. From one segment only."""
-        if offset < self.start_offset or offset > self.end_offset:
+        if offset < self.local_start_offset or offset > self.end_offset:
             raise KafkaError(
                 ErrorCode.OFFSET_OUT_OF_RANGE,
-                f"Offset {offset} is not within [{self.start_offset}, {self.end_offset}]",
+                f"Offset {offset} is not within [{self.local_start_offset}, {self.end_offset}]",
             )
         written = self.written_end
         if upper > written:
@@ -106,6 +112,10 @@ class StoredLog:
                 return self._region(segment, number, position, max_bytes, upper, min_one)
             number += 1
         return None
+
+    def note_starts(self) -> None:
+        """Internal to the log package: the start, or the first segment, is another one."""
+        self.local_start_offset = max(self.start_offset, self.segments.items[0].base_offset)
 
     def keep_open(self, segment: Segment) -> None:
         """Note that an older segment has open files; the one used longest ago gives its own back."""
@@ -172,11 +182,11 @@ class StoredLog:
 
     def offset_for_timestamp(self, timestamp: int) -> tuple[int, int, int] | None:
         """(timestamp, offset, leader epoch) of the first record at least as late; None if there is none."""
-        return timestamps.first_at_or_after(self.segments.items, timestamp, self.start_offset)
+        return timestamps.first_at_or_after(self.segments.items, timestamp, self.local_start_offset)
 
     def max_timestamp_offset(self) -> tuple[int, int, int] | None:
         """(timestamp, offset, leader epoch) of the first record with the greatest timestamp; None if empty."""
-        return timestamps.greatest(self.segments.items, self.start_offset)
+        return timestamps.greatest(self.segments.items, self.local_start_offset)
 
     def epoch_end_offset(self, epoch: int) -> tuple[int, int]:
         """(largest epoch <= epoch, where it ended); (-1, -1) if unknown."""
@@ -188,9 +198,15 @@ class StoredLog:
         return self.segments.size_bytes()
 
     def retention_plan(self, now_ms: int, high_watermark: int) -> list[Segment]:
-        """The oldest segments that retention or DeleteRecords has made superfluous. Changes nothing."""
+        """The oldest segments that retention or DeleteRecords has made superfluous here. Changes nothing."""
         return retention.plan(
-            self.segments.items, self.config, self.start_offset, self.written_end, now_ms, high_watermark
+            self.segments.items,
+            self.config,
+            self.start_offset,
+            self.written_end,
+            now_ms,
+            high_watermark,
+            min(self.tiered_end, self.checkpointed_end),
         )
 
     # --- flush -------------------------------------------------------------------------------------------------

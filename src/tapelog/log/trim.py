@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tapelog.log import names, recovery
+from tapelog.log.checkpoints import render_epochs
 from tapelog.log.segment import Segment
+from tapelog.log.snapshots import parse_snapshot
 from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.record_batch import base_offset
 
@@ -14,15 +16,33 @@ if TYPE_CHECKING:
     from tapelog.log.log import Log
 
 
+class Seed:
+    """What a log must know of its beginning when only the tier has that: where it begins, its leader epochs, and a
+    snapshot of its producers at the offset from which on it has everything itself."""
+
+    def __init__(self, start_offset: int, epochs: list[tuple[int, int]], snapshot: bytes) -> None:
+        self.start_offset = start_offset
+        self.epochs = epochs
+        self.snapshot = snapshot
+
+
 class Cut:
-    """A truncation to carry out: everything from offset on, or (start_anew) everything, to begin at offset."""
+    """A truncation to carry out: everything from offset on, or (start_anew) everything, to begin at offset; with a
+    seed only to begin there itself."""
 
     def __init__(
-        self, log: Log, offset: int, *, start_anew: bool = False, wanted: Callable[[], bool] | None = None
+        self,
+        log: Log,
+        offset: int,
+        *,
+        start_anew: bool = False,
+        wanted: Callable[[], bool] | None = None,
+        seed: Seed | None = None,
     ) -> None:
         self.log = log
         self.offset = offset
         self.start_anew = start_anew
+        self.seed = seed
         self._wanted = wanted
 
     def wanted(self) -> bool:
@@ -37,6 +57,8 @@ class Cut:
         """Cut."""
         if self.start_anew:
             self.log.truncate_fully_and_start_at(self.offset)
+            if self.seed is not None:
+                sow(self.log, self.seed)
         else:
             self.log.truncate_to(self.offset)
 
@@ -74,6 +96,7 @@ def truncate_to(log: Log, offset: int) -> bool:
             log.disk.remove(log.path_of(snapshot, names.SNAPSHOT))
     recovery.rebuild_producers(log.disk, log.directory, log.segments, log.producers, end)
     log.start_offset = min(log.start_offset, end)
+    log.note_starts()
     log.after_truncation(end)
     return True
 
@@ -89,8 +112,27 @@ def truncate_fully(log: Log, offset: int) -> None:
     log.leader_epoch_cache.clear()
     log.producers.restore([])
     log.start_offset = offset
+    log.tiered_end = 0
+    log.note_starts()
     log.after_truncation(offset)
     log.durable_end = offset  # there is nothing that could be lost
+
+
+def sow(log: Log, seed: Seed) -> None:
+    """An empty log learns of what the tier has below it; durably, before the first record is appended. SnapshotError if
+    the snapshot is damaged."""
+    assert log.start_offset == log.end_offset and log.config.remote
+    log.producers.restore(parse_snapshot(seed.snapshot))
+    for epoch, start in seed.epochs:
+        if start < log.end_offset:
+            log.leader_epoch_cache.assign(epoch, start)
+    log.leader_epoch_cache.truncate_from_start(seed.start_offset)
+    log.disk.replace_file(f"{log.directory}/{names.LEADER_EPOCHS}", render_epochs(log.leader_epoch_cache.entries()))
+    log.disk.replace_file(log.path_of(log.end_offset, names.SNAPSHOT), seed.snapshot)
+    log.leader_epoch_cache.dirty = False
+    log.start_offset = seed.start_offset
+    log.tiered_end = log.end_offset
+    log.note_starts()
 
 
 def _remove(log: Log, segments: list[Segment]) -> None:
@@ -107,6 +149,7 @@ def increment_start_offset(log: Log, offset: int) -> bool:
     if offset <= log.start_offset:
         return False
     log.start_offset = offset
+    log.note_starts()
     log.leader_epoch_cache.truncate_from_start(offset)
     return True
 
@@ -127,7 +170,9 @@ def delete_segments(log: Log, plan: list[Segment]) -> None:
         renamed.append(log.path_of(segment.base_offset, names.SNAPSHOT))
     log.segments.remove_first(count)
     log.unflushed = [segment for segment in log.unflushed if segment not in plan]
-    log.start_offset = max(log.start_offset, log.segments.items[0].base_offset)
+    if not log.config.remote:
+        log.start_offset = max(log.start_offset, log.segments.items[0].base_offset)
+    log.note_starts()
     log.leader_epoch_cache.truncate_from_start(log.start_offset)
     disk = log.disk
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tapelog.log.config import LogConfig
+from tapelog.log.directories import LogDirectories
 from tapelog.log.log import Log
-from tapelog.log.manager import LogDirectory
 from tapelog.metadata.config_layers import effective, topic_defaults
 from tapelog.metadata.image import PartitionImage, TopicImage
 from tapelog.node.fetchers import Fetchers
@@ -26,7 +26,7 @@ WATCHED: Final = ("__consumer_offsets", "__transaction_state")
 class Roles:
     """See the module."""
 
-    def __init__(self, node: NodeCore, directory: LogDirectory, fetchers: Fetchers) -> None:
+    def __init__(self, node: NodeCore, directory: LogDirectories, fetchers: Fetchers) -> None:
         self.node = node
         self.directory = directory
         self.fetchers = fetchers
@@ -72,8 +72,8 @@ class Roles:
         partition = Partition(node.hub, opened, topic.name, topic.id, index, image.leader_epoch)
         partition.watched = topic.name in WATCHED
         if image.replicas != (node.node_id,):  # of its own, a replica cannot know what is committed
-            known = self.directory.high_watermarks.get((topic.name, index), 0)
-            partition.high_watermark = max(opened.start_offset, min(known, opened.durable_end))
+            known = self.directory.known_high_watermark(opened)
+            partition.high_watermark = max(opened.local_start_offset, min(known, opened.durable_end))
         return partition
 
     def _lead(self, partition: Partition, image: PartitionImage, fresh: bool) -> None:

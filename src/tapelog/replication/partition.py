@@ -279,7 +279,7 @@ class Partition(WaitingRoom):
         """The log was cut (only ever a follower's): the high watermark follows it, and the next round makes the cut
         durable. What was readable here can be gone only after an unclean election, or with the start of the log."""
         log = self.log
-        self.high_watermark = max(min(self.high_watermark, log.end_offset), log.start_offset)
+        self.high_watermark = max(min(self.high_watermark, log.end_offset), log.local_start_offset)
         self.leader_high_watermark = self.high_watermark
         self.leader_start_offset = -1
         self._flush_soon()

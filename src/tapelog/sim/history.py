@@ -33,7 +33,7 @@ class History:
 
     def committed(self, who: str, log: Log, start: int, end: int) -> None:
         """A node says that [start, end) is committed: it must say what others said."""
-        offset = max(start, log.start_offset)
+        offset = max(start, log.local_start_offset)
         while offset < end:
             region = log.read(offset, READ_BYTES, end, True)
             assert region is not None, f"{who} calls {self.name} committed up to {end} and has nothing at {offset}"
