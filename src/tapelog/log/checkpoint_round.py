@@ -8,7 +8,7 @@ truncated or deleted meanwhile is simply left out of the next step.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from tapelog.base.ports import Disk
 from tapelog.log import names
@@ -40,6 +40,7 @@ class CheckpointRound:
         self.captured: list[Captured] = []
         self.recovery_points: dict[TopicPartition, int] = {}
         self.high_watermarks: dict[TopicPartition, int] = {}
+        self.cleaned_offsets: dict[TopicPartition, int] = {}
         self._renamed = False
 
     def wants(self, log: Log) -> bool:
@@ -69,8 +70,12 @@ class CheckpointRound:
         if self.captured:
             self.disk.sync_all()
 
-    def settle(self, current: Callable[[], dict[TopicPartition, int]]) -> None:
-        """On the loop: what stands is durable; decide what the recovery points will say."""
+    def settle(
+        self, current: Callable[[], dict[TopicPartition, int]], cleaned_offsets: Mapping[TopicPartition, int]
+    ) -> None:
+        """On the loop: what stands is durable; decide what the recovery points will say. cleaned_offsets: up to where
+        logs are compacted by now."""
+        self.cleaned_offsets = dict(cleaned_offsets)
         self.captured = [one for one in self.captured if one.stands()]
         for one in self.captured:
             path = f"{one.log.directory}/{names.LEADER_EPOCHS}"
@@ -87,6 +92,8 @@ class CheckpointRound:
             self.disk.sync_all()
         self._record(names.RECOVERY_POINTS, self.recovery_points)
         self._record(names.HIGH_WATERMARKS, self.high_watermarks)
+        if self.cleaned_offsets or self.disk.exists(f"{self.path}/{names.CLEANED_OFFSETS}"):
+            self._record(names.CLEANED_OFFSETS, self.cleaned_offsets)
 
     def _record(self, name: str, offsets: dict[TopicPartition, int]) -> None:
         """Write a checkpoint file, unless it says that already."""

@@ -55,6 +55,9 @@ class LogDirectory:
         self.clean = False
         self.previous_broker_epoch = -1
         self.high_watermarks: dict[TopicPartition, int] = {}
+        self.cleaned_offsets: dict[TopicPartition, int] = {}
+        """Up to where logs have been compacted; on disk with the next checkpoint."""
+        self._written_cleaned_offsets: dict[TopicPartition, int] = {}
         self._recovery_points: dict[TopicPartition, int] = {}
         self._start_offsets: dict[TopicPartition, int] = {}
         self._written_start_offsets: dict[TopicPartition, int] = {}
@@ -77,6 +80,7 @@ class LogDirectory:
         directory._start_offsets = directory._read_offsets(names.START_OFFSETS)
         directory._written_start_offsets = dict(directory._start_offsets)
         directory.high_watermarks = directory._read_offsets(names.HIGH_WATERMARKS)
+        directory.cleaned_offsets = directory._read_offsets(names.CLEANED_OFFSETS)
         marker = f"{path}/{names.CLEAN_SHUTDOWN}"
         if disk.exists(marker):
             directory.clean = True
@@ -85,6 +89,7 @@ class LogDirectory:
             disk.sync_dir(path)
         directory._remove_deleted()
         directory._forget_absent()
+        directory._written_cleaned_offsets = dict(directory.cleaned_offsets)
         return directory
 
     # --- logs --------------------------------------------------------------------------------------------------
@@ -161,6 +166,8 @@ class LogDirectory:
             recorded = recorded or log.checkpointed_end > 0
             started_late = started_late or log.start_offset > 0
             self.high_watermarks.pop(key, None)
+            if self.cleaned_offsets.pop(key, None) is not None or key in self._written_cleaned_offsets:
+                self._outdated[names.CLEANED_OFFSETS] = None
             aside.append(log.delete(self.entropy.token(16)))
         self.disk.sync_dir(self.path)
         # a log created later under such a name must not inherit what the checkpoints say of this one
@@ -205,13 +212,16 @@ class LogDirectory:
         done(None)
 
     def _cut(self, cuts: list[Cut]) -> None:
-        lower_point = lower_start = False
+        lower_point = lower_start = lower_cleaned = False
         for cut in cuts:
             log = cut.log
             log.write()
             end = cut.end()
             if end < log.checkpointed_end:
                 log.checkpointed_end, lower_point = end, True
+            key = (log.topic, log.partition)
+            if end < self.cleaned_offsets.get(key, 0):
+                self.cleaned_offsets[key], lower_cleaned = end, True
             if end < log.start_offset:
                 log.start_offset, lower_start = max(end, log.segments.items[0].base_offset), True
                 log.note_starts()
@@ -222,6 +232,8 @@ class LogDirectory:
             self._write_offsets(names.RECOVERY_POINTS, self._current_recovery_points())
         if lower_start:
             self.write_start_offsets()
+        if lower_cleaned:
+            self._write_cleaned_offsets()
         for cut in cuts:
             cut.carry_out()
 
@@ -273,7 +285,7 @@ class LogDirectory:
             if failure is not None:
                 finished(failure)
                 return
-            checkpoint.settle(self._current_recovery_points)
+            checkpoint.settle(self._current_recovery_points, self.cleaned_offsets)
             self.disk.start_job(checkpoint.background_record, finished)
 
         self.disk.start_job(checkpoint.background_sync, synced)
@@ -285,7 +297,7 @@ class LogDirectory:
         self._capture(checkpoint, self.high_watermarks if high_watermarks is None else high_watermarks, None)
         checkpoint.write()
         checkpoint.background_sync()
-        checkpoint.settle(self._current_recovery_points)
+        checkpoint.settle(self._current_recovery_points, self.cleaned_offsets)
         checkpoint.background_record()
         self._complete(checkpoint)
 
@@ -306,6 +318,15 @@ class LogDirectory:
         """Whether some have moved since they were last written: a follower's go with its leader's."""
         return self._current_start_offsets() != self._written_start_offsets
 
+    def cleaned_offsets_moved(self) -> bool:
+        """Whether a log was compacted since they were last written."""
+        return self.cleaned_offsets != self._written_cleaned_offsets
+
+    def _write_cleaned_offsets(self) -> None:
+        offsets = dict(self.cleaned_offsets)
+        self._write_offsets(names.CLEANED_OFFSETS, offsets)
+        self._written_cleaned_offsets = offsets
+
     def _capture(
         self, checkpoint: CheckpointRound, high_watermarks: Mapping[TopicPartition, int], limit: int | None
     ) -> None:
@@ -324,6 +345,10 @@ class LogDirectory:
             self._outdated[names.RECOVERY_POINTS] = None
             self._try_outdated()
         self.high_watermarks = checkpoint.high_watermarks
+        self._written_cleaned_offsets = checkpoint.cleaned_offsets
+        if any(key not in self.cleaned_offsets for key in checkpoint.cleaned_offsets):
+            self._outdated[names.CLEANED_OFFSETS] = None  # deleted meanwhile
+            self._try_outdated()
 
     def _current_recovery_points(self) -> dict[TopicPartition, int]:
         points = dict(self._recovery_points)
@@ -389,8 +414,11 @@ class LogDirectory:
 
     def _write_outdated(self) -> None:
         for name in list(self._outdated):
-            points = name == names.RECOVERY_POINTS
-            self._write_offsets(name, self._current_recovery_points() if points else self._current_start_offsets())
+            if name == names.CLEANED_OFFSETS:
+                self._write_cleaned_offsets()
+            else:
+                points = name == names.RECOVERY_POINTS
+                self._write_offsets(name, self._current_recovery_points() if points else self._current_start_offsets())
             del self._outdated[name]
 
     def _try_outdated(self) -> None:
@@ -408,6 +436,7 @@ class LogDirectory:
         for name, offsets in (
             (names.RECOVERY_POINTS, self._recovery_points),
             (names.START_OFFSETS, self._start_offsets),
+            (names.CLEANED_OFFSETS, self.cleaned_offsets),
         ):
             absent = [key for key in offsets if key not in present]
             for key in absent:

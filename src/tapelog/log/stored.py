@@ -80,6 +80,8 @@ class StoredLog:
         self.unflushed: list[Segment] = []
         self._opened: list[Segment] = []
         self.names_unflushed = loaded.created
+        self.staged = -1
+        """Base offset of a compacted segment that a restart would put in place already (compaction.swap)."""
         self.note_starts()
 
     # --- read --------------------------------------------------------------------------------------------------

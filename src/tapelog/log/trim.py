@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tapelog.log import names, recovery
 from tapelog.log.checkpoints import render_epochs
+from tapelog.log.compaction import swap
 from tapelog.log.segment import Segment
 from tapelog.log.snapshots import parse_snapshot
 from tapelog.wire.errors import ErrorCode, KafkaError
@@ -80,6 +81,7 @@ def truncate_to(log: Log, offset: int) -> bool:
     log.write()
     if offset >= log.end_offset:
         return False
+    swap.withdraw(log)
     if offset < log.segments.items[0].base_offset:
         truncate_fully(log, offset)
         return True
@@ -104,6 +106,7 @@ def truncate_to(log: Log, offset: int) -> bool:
 def truncate_fully(log: Log, offset: int) -> None:
     """Drop everything; the log begins and ends at offset."""
     log.write()
+    swap.withdraw(log)
     _remove(log, log.segments.items)
     log.segments.remove_from(0)
     for snapshot in recovery.snapshot_offsets(log.disk.listdir(log.directory)):
@@ -159,6 +162,8 @@ def delete_segments(log: Log, plan: list[Segment]) -> None:
     if not plan:
         return
     log.write()
+    if plan[-1].base_offset >= log.staged:
+        swap.withdraw(log)
     count = len(plan)
     assert log.segments.items[:count] == plan, "a plan is a log's oldest segments"
     if count == len(log.segments.items):

@@ -1,9 +1,13 @@
 """Putting a cleaned segment in the place of those it was made from, so that a crash at any moment leaves either.
 
-1. `stage`: the indexes of the new segment, durable already, are renamed from `.cleaned` to `.swap`; when that is
-   durable the batches follow. Once `.log.swap` is durable the new segment counts, and `complete` finishes the rest.
-2. The old segments are renamed to `.deleted`.
-3. The new one gets its plain names, the batches last.
+1. `prepare`: the indexes of the new segment, durable already, are renamed from `.cleaned` to `.swap`, durably; `begin`
+   renames the batches. Once that is durable the new segment counts, and `complete` finishes the rest at a start.
+2. `finish`: the old segments are renamed to `.deleted`,
+3. and the new one gets its plain names, the batches last.
+
+`prepare` is done by whoever cleans, wherever that is; `begin` and `finish` by the owner of the log, who syncs the
+directory in between. Until `finish` the log remembers what is staged, and takes it back (`withdraw`) before it gives up
+segments by itself.
 
 At a start `.cleaned` and `.deleted` are thrown away. `.log.swap` there means: step 1 was over. An index that has no
 `.swap` beside it then has its plain name already — for which reason each of the three is always written.
@@ -24,6 +28,7 @@ from tapelog.wire.record_batch import HEADER_SIZE
 if TYPE_CHECKING:
     from tapelog.log.compaction.cleaning import Cleaned
     from tapelog.log.log import Log
+    from tapelog.log.stored import StoredLog
 
 INDEXES = SUFFIXES[:-1]
 
@@ -32,21 +37,40 @@ class StaleCleaningError(Exception):
     """The log has changed since the cleaning began: what it wrote is thrown away."""
 
 
-def install(log: Log, cleaned: Cleaned) -> Segment:
-    """Replace the segments of one group in a log that is in use. Readers that hold regions of the old files go on.
+def prepare(disk: Disk, directory: str, base: int) -> None:
+    """Step 1 without the batches: a start still forgets it. Blocks."""
+    for suffix in INDEXES:
+        path = f"{directory}/{names.offset_name(base, suffix)}"
+        disk.rename(path + names.CLEANED, path + names.SWAP)
+    disk.sync_dir(directory)
 
-    Blocks for two syncs of the directory. StaleCleaningError, and the log as it was, if it was truncated or closed, or
-    if segments of the group are gone. The new names are durable with the log's next flush; if they are lost, a start
-    gives them anew."""
-    bases = [source.base_offset for source in cleaned.replaced]
-    number = log.segments.floor(bases[0])
-    old = log.segments.items[max(number, 0) : max(number, 0) + len(bases)]
-    same = [segment.base_offset for segment in old] == bases and log.active not in old
-    if log.closed or cleaned.generation != log.generation or not same:
-        discard(log.disk, log.directory, bases[0])
-        raise StaleCleaningError(f"{log.directory}: the segments from {bases[0]} on are not those that were cleaned")
-    disk, directory, base = log.disk, log.directory, bases[0]
-    stage(disk, directory, base)
+
+def begin(log: Log, cleaned: Cleaned) -> None:
+    """Stage the batches of a prepared segment: once the directory is synced, a start completes the swap.
+
+    StaleCleaningError, and the log as it was, if it was truncated or closed, or if segments of the group are gone."""
+    assert log.staged < 0, "one swap at a time"
+    base = cleaned.replaced[0].base_offset
+    if _replaced(log, cleaned) is None:
+        discard(log.disk, log.directory, base)
+        raise _stale(cleaned)
+    path = log.path_of(base, names.LOG)
+    log.disk.rename(path + names.CLEANED, path + names.SWAP)
+    log.staged = base
+
+
+def finish(log: Log, cleaned: Cleaned) -> Segment:
+    """Replace the segments of a group whose staging is durable. Readers that hold regions of the old files go on.
+
+    StaleCleaningError, and the log as it was, if it changed meanwhile. The new names are durable with the log's next
+    flush; if they are lost, a start gives them anew."""
+    old = _replaced(log, cleaned)
+    base = cleaned.replaced[0].base_offset
+    if old is None or log.staged != base:
+        withdraw(log)
+        raise _stale(cleaned)
+    disk, directory = log.disk, log.directory
+    log.staged = -1
     renamed: list[str] = []
     for segment in old:
         renamed.extend(segment.mark_deleted())
@@ -54,10 +78,10 @@ def install(log: Log, cleaned: Cleaned) -> Segment:
         path = f"{directory}/{names.offset_name(base, suffix)}"
         disk.rename(path + names.SWAP, path)
     new = Segment(disk, directory, base, cleaned.size, True)
-    log.replace_segments(number, old, new)
-    for other in bases[1:]:
-        if other != log.checkpointed_end:  # else that is what the recovery point relies on
-            renamed.append(log.path_of(other, names.SNAPSHOT))
+    log.replace_segments(log.segments.floor(base), old, new)
+    for source in cleaned.replaced[1:]:
+        if source.base_offset != log.checkpointed_end:  # else that is what the recovery point relies on
+            renamed.append(log.path_of(source.base_offset, names.SNAPSHOT))
 
     def remove() -> None:
         disk.sync_dir(directory)  # nothing of the old goes before the new has its names
@@ -68,12 +92,45 @@ def install(log: Log, cleaned: Cleaned) -> Segment:
     return new
 
 
+def install(log: Log, cleaned: Cleaned) -> Segment:
+    """All of it at once. Blocks for the syncs."""
+    if _replaced(log, cleaned) is not None:
+        prepare(log.disk, cleaned.directory, cleaned.replaced[0].base_offset)
+    begin(log, cleaned)
+    log.disk.sync_dir(log.directory)
+    return finish(log, cleaned)
+
+
+def withdraw(log: StoredLog) -> None:
+    """Before a log cuts or gives up segments: a swap that is staged comes to nothing, whatever happens. Blocks for a
+    sync if there is one; that is rare."""
+    base, log.staged = log.staged, -1
+    if base >= 0 and not log.closed:
+        log.disk.remove(log.path_of(base, names.LOG) + names.SWAP)
+        log.disk.sync_dir(log.directory)
+        discard(log.disk, log.directory, base)
+
+
+def _replaced(log: Log, cleaned: Cleaned) -> list[Segment] | None:
+    """The segments that a group takes the place of; None if they are not what was cleaned."""
+    bases = [source.base_offset for source in cleaned.replaced]
+    number = log.segments.floor(bases[0])
+    if log.closed or cleaned.generation != log.generation or number < 0:
+        return None
+    old = log.segments.items[number : number + len(bases)]
+    sizes = [source.size for source in cleaned.replaced]
+    same = [segment.base_offset for segment in old] == bases and [segment.size for segment in old] == sizes
+    return old if same and log.active not in old else None
+
+
+def _stale(cleaned: Cleaned) -> StaleCleaningError:
+    base = cleaned.replaced[0].base_offset
+    return StaleCleaningError(f"{cleaned.directory}: the segments from {base} on are not those that were cleaned")
+
+
 def stage(disk: Disk, directory: str, base: int) -> None:
-    """Step 1: from here on a start completes the swap. Blocks."""
-    for suffix in INDEXES:
-        path = f"{directory}/{names.offset_name(base, suffix)}"
-        disk.rename(path + names.CLEANED, path + names.SWAP)
-    disk.sync_dir(directory)
+    """Step 1, whole: from here on a start completes the swap. Blocks."""
+    prepare(disk, directory, base)
     path = f"{directory}/{names.offset_name(base, names.LOG)}"
     disk.rename(path + names.CLEANED, path + names.SWAP)
     disk.sync_dir(directory)
@@ -82,7 +139,10 @@ def stage(disk: Disk, directory: str, base: int) -> None:
 def discard(disk: Disk, directory: str, base: int) -> None:
     """Throw a cleaned segment away that is not staged."""
     for suffix in SUFFIXES:
-        disk.remove(f"{directory}/{names.offset_name(base, suffix)}{names.CLEANED}")
+        path = f"{directory}/{names.offset_name(base, suffix)}"
+        disk.remove(path + names.CLEANED)
+        if suffix != names.LOG:
+            disk.remove(path + names.SWAP)
 
 
 def complete(disk: Disk, directory: str, listing: list[str]) -> list[str]:

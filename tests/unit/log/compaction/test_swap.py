@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tapelog.log import names
 from tapelog.log.compaction.cleaning import Cleaned
-from tapelog.log.compaction.swap import discard, install, stage
+from tapelog.log.compaction.swap import StaleCleaningError, begin, discard, finish, install, prepare, stage
 from tests.unit.log.bench import DIRECTORY
 from tests.unit.log.compaction.yard import Yard, one_group
 
@@ -97,3 +99,69 @@ def test_a_discarded_segment_leaves_nothing() -> None:
     yard, _ = two_segments()
     discard(yard.disk, DIRECTORY, 0)
     assert yard.files(*LEFTOVER) == []
+
+
+def staged() -> tuple[Yard, Cleaned]:
+    """The same, so far that a restart would complete it."""
+    yard, group = two_segments()
+    prepare(yard.disk, DIRECTORY, 0)
+    begin(yard.log, group)
+    yard.disk.sync_dir(DIRECTORY)
+    return yard, group
+
+
+def test_a_truncation_takes_a_staged_swap_back_for_good() -> None:
+    yard, group = staged()
+    yard.log.truncate_to(2)
+    with pytest.raises(StaleCleaningError):
+        finish(yard.log, group)
+    assert (yard.left(), yard.files(*LEFTOVER)) == (OLD[:2], [])
+    yard.log.flush()
+    yard.disk = yard.disk.crash(None)
+    yard.open()
+    assert (yard.left(), yard.log.end_offset, yard.files(*LEFTOVER)) == (OLD[:2], 2, [])
+
+
+def test_starting_anew_takes_a_staged_swap_back_for_good() -> None:
+    yard, group = staged()
+    yard.log.truncate_fully_and_start_at(50)
+    with pytest.raises(StaleCleaningError):
+        finish(yard.log, group)
+    yard.log.flush()
+    yard.disk = yard.disk.crash(None)
+    yard.open()
+    assert (bases(yard), yard.log.end_offset, yard.files(*LEFTOVER)) == ([50], 50, [])
+
+
+def test_retention_takes_back_a_staged_swap_of_segments_that_go() -> None:
+    yard, group = staged()
+    yard.log.increment_start_offset(2)
+    yard.log.delete_segments(yard.log.segments.items[:1])
+    with pytest.raises(StaleCleaningError):
+        finish(yard.log, group)
+    yard.open(recovery_point=4)
+    assert (bases(yard), yard.files(*LEFTOVER)) == ([2, 4], [])
+
+
+def test_retention_of_segments_before_it_leaves_a_staged_swap_alone() -> None:
+    yard = Yard(segment_bytes="80")
+    for number in range(3):
+        yard.put((b"a", b"%d" % number))
+        yard.log.roll()
+    cleaning, done = yard.begin(), []
+    while not cleaning.finished:
+        done.extend(cleaning.step())
+    last = done[-1]
+    prepare(yard.disk, DIRECTORY, last.replaced[0].base_offset)
+    begin(yard.log, last)
+    yard.log.increment_start_offset(1)
+    yard.log.delete_segments(yard.log.segments.items[:1])
+    finish(yard.log, last)
+    assert yard.log.staged == -1
+
+
+def test_a_log_that_was_appended_to_meanwhile_is_still_swapped() -> None:
+    yard, group = staged()
+    yard.put((b"a", b"9"))
+    finish(yard.log, group)
+    assert (yard.left(), bases(yard)) == (NEW, [0, 4])
