@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
+from tapelog.base.handles import Handles
+
 
 class DiskError(Exception):
     """The disk failed in a way that makes its contents doubtful: the log directory must go offline."""
@@ -47,7 +49,7 @@ class File(Protocol):
 
     @property
     def path(self) -> str:
-        """Where it was opened; follows renames done through the same Disk."""
+        """Where it is, for messages: it follows renames."""
         ...
 
     def write(self, chunks: Sequence[bytes | memoryview]) -> None:
@@ -88,6 +90,9 @@ class File(Protocol):
 
 class Disk(Protocol):
     """One log directory's file system. Paths are absolute or relative to the process, as given."""
+
+    handles: Handles
+    """Who keeps files open here, and how many there may be."""
 
     def open(self, path: str, *, create: bool = False) -> File:
         """Open for reading and appending; FileNotFoundError unless create.

@@ -31,6 +31,9 @@ class IndexFile:
         self.path = path
         self.entry_size = entry_size
         self.file: File | None = None
+        self.listed = False  # these three for the disk's Handles
+        self.used = False
+        self.pinned = False
         try:
             size = disk.file_size(path)
         except FileNotFoundError:
@@ -39,8 +42,10 @@ class IndexFile:
 
     def opened(self) -> File:
         """The file, created if need be."""
+        self.used = True
         file = self.file
         if file is None:
+            self.disk.handles.opening(self)
             file = self.disk.open(self.path, create=True)
             self.file = file
         return file
@@ -63,6 +68,14 @@ class IndexFile:
         if count < self.count:
             self.opened().truncate(count * self.entry_size)
             self.count = count
+
+    def holds(self) -> bool:
+        """Whether it keeps its file open."""
+        return self.file is not None
+
+    def release(self) -> None:
+        """Do without the open file until it is needed again."""
+        self.file = None
 
     def moved(self, path: str) -> None:
         """The file was renamed."""

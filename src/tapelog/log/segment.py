@@ -1,7 +1,8 @@
 """One segment of a log: a file of batches, its indexes, and where to find a batch in it.
 
 Owned by a Log's SegmentList. The newest segment is appended to; older ones only get read, renamed and removed.
-Files are opened on first use, so a log with many segments opens quickly.
+Files are opened on first use, so a log with many segments opens quickly, and given back when the disk's `Handles` says
+that there are too many.
 """
 
 from __future__ import annotations
@@ -67,6 +68,9 @@ class Segment:
         self._first_timestamp = UNKNOWN
         self._file: File | None = None
         self._marks: dict[int, int] = {}
+        self.listed = False  # these three for Handles
+        self.used = False
+        self.pinned = False
         self.cuts: list[int] = []
         """Where its file was cut, each time: what lay behind may be something else by now."""
 
@@ -76,6 +80,7 @@ class Segment:
         for suffix in (names.INDEX, names.TIME_INDEX, names.TXN_INDEX):
             disk.remove(f"{directory}/{names.offset_name(base_offset, suffix)}")
         segment = Segment(disk, directory, base_offset, 0, False)
+        disk.handles.opening(segment)
         file = disk.open(segment.path, create=True)
         if file.size():
             file.truncate(0)
@@ -85,11 +90,17 @@ class Segment:
 
     def file(self) -> File:
         """The batches' file."""
+        self.used = True
         file = self._file
         if file is None:
+            self.disk.handles.opening(self)
             file = self.disk.open(self.path)
             self._file = file
         return file
+
+    def holds(self) -> bool:
+        """Whether it keeps the batches' file open."""
+        return self._file is not None
 
     def first_timestamp(self) -> int:
         """The greatest timestamp of the first batch, from which segment.ms counts; -1 while empty."""
@@ -107,7 +118,7 @@ class Segment:
         """The greatest timestamp; -1 if no record has one."""
         if self.max_timestamp == UNKNOWN:
             self.max_timestamp, self.max_timestamp_offset = self.time_index.last()
-            self.time_index.stored.file = None  # asked of every old segment by retention: do not keep them all open
+            self.time_index.stored.release()  # asked of every old segment by retention: do not keep them all open
         return self.max_timestamp
 
     def newest_timestamp_offset(self) -> int:
@@ -226,8 +237,8 @@ class Segment:
     def release(self) -> None:
         """Do without open files until they are needed again. Descriptors go with the last region or flush ticket that
         uses them."""
-        self.index.stored.file = None
-        self.time_index.stored.file = None
+        self.index.stored.release()
+        self.time_index.stored.release()
         self._file = None
 
     def close(self) -> None:

@@ -214,6 +214,7 @@ class StoredLog:
     # --- flush -------------------------------------------------------------------------------------------------
 
     def note_unflushed(self, segment: Segment) -> None:
+        segment.pinned = not self.config.page_cache
         if not self.unflushed or self.unflushed[-1] is not segment:
             self.unflushed.append(segment)
 
@@ -227,6 +228,7 @@ class StoredLog:
         rolled: list[Segment] = []
         for segment in self.unflushed:
             files.append(segment.file())
+            segment.pinned = False  # the ticket holds the file
             if segment is not self.active:
                 files.extend(segment.index_files())
                 rolled.append(segment)

@@ -9,24 +9,22 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import threading
 import time
-import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from io import FileIO
 from itertools import count
-from queue import SimpleQueue
 from typing import Any, Final
 
+from tapelog.base.handles import Handles
 from tapelog.base.ports import DiskError, DiskFullError, File
+from tapelog.node.limits import FILES_LEAST, files_share, raise_open_files_limit
+from tapelog.node.workers import THREADS_MAX, Aside, Post, SyncRound, Workers, start_job
 
-Post = Callable[[Callable[[], None]], None]
+__all__ = ["Aside", "SystemClock", "SystemDisk", "SystemEntropy"]
 
 IOVECS_MAX: Final = 1024
-THREADS_MAX: Final = 8
-OPEN_FILES_WANTED: Final = 1 << 20
 # Figures behind these: docs/adr/0002. From so many dirty files on, one syncfs is worth its risk: it waits for all data
 # on the file system, whosever it is. When it took longer than fdatasync would have, the next rounds do without.
 SYNCFS_FROM: Final = 17
@@ -59,10 +57,16 @@ class SystemEntropy:
 class SystemFile:
     """An open file that knows its size; the descriptor goes when the last user drops the object."""
 
+    __slots__ = ("_fd", "_opened_at", "_size")
+
     def __init__(self, path: str, fd: int, size: int) -> None:
-        self.path = path
+        self._opened_at = path
         self._fd = fd
         self._size = size
+
+    @property
+    def path(self) -> str:
+        return _path_of(self._fd) or self._opened_at
 
     def write(self, chunks: Sequence[bytes | memoryview]) -> None:
         total = sum(map(len, chunks))
@@ -164,32 +168,41 @@ class SystemFile:
 class SystemDisk:
     """The file system under one log directory."""
 
-    def __init__(self, root: str, post: Post) -> None:
+    def __init__(self, root: str, post: Post, handles: Handles | None = None) -> None:
         os.makedirs(root, exist_ok=True)
-        raise_open_files_limit()
+        self.handles = handles if handles is not None else Handles(files_share(raise_open_files_limit()))
         self.root = root
         self._post = post
         # opened before any write: the kernel tells syncfs of write-back errors since its descriptor was opened
         self._root_fd = os.open(root, os.O_RDONLY)
-        self._files: weakref.WeakSet[SystemFile] = weakref.WeakSet()
-        self._workers = _Workers()
+        self._workers = Workers()
         self._numbers = count()  # for temporary names: two threads may replace the same file
         self._syncfs: Callable[[int], None] | None = None
         self._rounds_without_syncfs = 0
 
     def open(self, path: str, *, create: bool = False) -> File:
+        flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
         try:
-            fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0), 0o644)
+            fd = self._descriptor(path, flags)
         except IsADirectoryError:
-            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            fd = self._descriptor(path, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
             raise
         except OSError as error:
             raise _translated(error, path) from error
         status = os.fstat(fd)
-        file = SystemFile(path, fd, 0 if stat.S_ISDIR(status.st_mode) else status.st_size)
-        self._files.add(file)
-        return file
+        return SystemFile(path, fd, 0 if stat.S_ISDIR(status.st_mode) else status.st_size)
+
+    def _descriptor(self, path: str, flags: int) -> int:
+        """Somebody else may have taken the descriptors that were meant for files: give some back, and try again."""
+        try:
+            return os.open(path, flags, 0o644)
+        except OSError as error:
+            if error.errno not in (errno.EMFILE, errno.ENFILE):
+                raise
+        self.handles.files_max = max(FILES_LEAST, min(self.handles.files_max, self.handles.held() * 3 // 4))
+        self.handles.shed()
+        return os.open(path, flags, 0o644)
 
     def exists(self, path: str) -> bool:
         return os.path.exists(path)
@@ -238,12 +251,6 @@ class SystemDisk:
             os.rename(old, new)
         except OSError as error:
             raise _translated(error, old) from error
-        below = old + os.sep
-        for file in list(self._files):
-            if file.path == old:
-                file.path = new
-            elif file.path.startswith(below):
-                file.path = new + file.path[len(old) :]
 
     def remove(self, path: str) -> None:
         try:
@@ -304,12 +311,12 @@ class SystemDisk:
                 self._rounds_without_syncfs -= 1
             else:
                 syncs = [lambda: self._sync_all_timed(len(files))]
-        flush_round = _Round(self._post, done, syncs)
+        flush_round = SyncRound(self._post, done, syncs)
         for _ in range(min(THREADS_MAX, len(syncs))):
             self._workers.submit(flush_round.run_next)
 
     def start_job(self, job: Callable[[], None], done: Callable[[Exception | None], None]) -> None:
-        _start_job(self._workers, self._post, job, done)
+        start_job(self._workers, self._post, job, done)
 
     def close(self) -> None:
         """Let the threads finish what they were given, then give everything back."""
@@ -324,118 +331,12 @@ class SystemDisk:
         return self._syncfs
 
 
-class _Round:
-    """Several syncs shared out among threads; the last to finish reports, with the first failure."""
-
-    def __init__(self, post: Post, done: Callable[[DiskError | None], None], syncs: list[Callable[[], None]]) -> None:
-        self._post = post
-        self._done = done
-        self._syncs = syncs
-        self._lock = threading.Lock()
-        self._next = 0
-        self._left = len(syncs)
-        self._failure: DiskError | None = None
-
-    def run_next(self) -> None:
-        """What each thread does: take the next sync until none is left."""
-        while True:
-            with self._lock:
-                if self._next == len(self._syncs):
-                    return
-                sync = self._syncs[self._next]
-                self._next += 1
-            failure: DiskError | None = None
-            try:
-                sync()
-            except DiskError as error:
-                failure = error
-            except Exception as error:
-                failure = DiskError(f"flush failed: {error}")
-            with self._lock:
-                self._failure = self._failure or failure
-                self._left -= 1
-                last = self._left == 0
-            if last:
-                self._post(lambda: self._done(self._failure))
-                return
-
-
-class Aside:
-    """Blocking calls that are not the disk's, on threads of their own: the disk never waits behind them."""
-
-    def __init__(self, post: Post) -> None:
-        self._post = post
-        self._workers = _Workers()
-
-    def start_job(self, job: Callable[[], None], done: Callable[[Exception | None], None]) -> None:
-        """Run job on a thread; done is called on the loop, with what it raised."""
-        _start_job(self._workers, self._post, job, done)
-
-
-def _start_job(
-    workers: _Workers, post: Post, job: Callable[[], None], done: Callable[[Exception | None], None]
-) -> None:
-    def run() -> None:
-        failure: Exception | None = None
-        try:
-            job()
-        except Exception as error:
-            failure = error
-        post(lambda: done(failure))
-
-    workers.submit(run)
-
-
-class _Workers:
-    """A few daemon threads, started when first needed."""
-
-    def __init__(self) -> None:
-        self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
-        self._threads: list[threading.Thread] = []
-        self._lock = threading.Lock()
-        self._unfinished = 0
-
-    def submit(self, job: Callable[[], None]) -> None:
-        """Queue a job that handles its own exceptions."""
-        with self._lock:
-            self._unfinished += 1
-            if len(self._threads) < min(self._unfinished, THREADS_MAX):
-                thread = threading.Thread(target=self._work, name=f"disk-{len(self._threads)}", daemon=True)
-                self._threads.append(thread)
-                thread.start()
-        self._jobs.put(job)
-
-    def _work(self) -> None:
-        while True:
-            job = self._jobs.get()
-            if job is None:
-                return
-            job()
-            with self._lock:
-                self._unfinished -= 1
-
-    def close(self) -> None:
-        for _ in self._threads:
-            self._jobs.put(None)
-        for thread in self._threads:
-            thread.join()
-        self._threads = []
-
-
-def raise_open_files_limit() -> int:
-    """Allow this process as many open files as it may have: a partition takes up to three. Returns the limit."""
-    import resource
-
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    for wanted in (hard, OPEN_FILES_WANTED, 10240):  # macOS says unlimited and means 10240
-        if wanted == resource.RLIM_INFINITY or wanted <= soft:
-            continue
-        try:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-            return wanted
-        except (OSError, ValueError):
-            continue
-    return soft
+def _path_of(fd: int) -> str:
+    """Where an open file is now; empty where the system does not tell."""
+    try:
+        return os.readlink(f"/proc/self/fd/{fd}").removesuffix(" (deleted)")
+    except OSError:
+        return ""
 
 
 def reports_syncfs_errors() -> bool:

@@ -9,11 +9,18 @@ place of `node.system.SystemDisk`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import count
+from typing import Final
+from weakref import WeakValueDictionary
 
+from tapelog.base.handles import Handles
 from tapelog.base.ports import DiskError, DiskFullError, File
 from tapelog.base.timers import Timers
 from tapelog.sim.entropy import SimEntropy
 from tapelog.sim.nodes import DirNode, FileNode
+
+OPEN_FILES_MAX: Final = 12
+"""So few that logs have to give files back all the time."""
 
 
 class SimFile:
@@ -93,7 +100,9 @@ class SimDisk:
         """Whether everything that is done to it is written down."""
         self._used = 0
         self._alive = True
-        self._open: list[SimFile] = []
+        self.handles = Handles(OPEN_FILES_MAX)
+        self._numbers = count()
+        self._open: WeakValueDictionary[int, SimFile] = WeakValueDictionary()
 
     # --- faults ------------------------------------------------------------------------------------------------
 
@@ -157,9 +166,7 @@ class SimDisk:
             self.account("create", path, 0)
             node = FileNode()
             parent.change((name, node))
-        file = SimFile(self, path, node)
-        self._open = [other for other in self._open if not other.closed]
-        self._open.append(file)
+        file = self._open[next(self._numbers)] = SimFile(self, path, node)
         return file
 
     def exists(self, path: str) -> bool:
@@ -208,7 +215,7 @@ class SimDisk:
         target, new_name = self._parent(new)
         assert parent is target, "renames stay within a directory"
         parent.change((name, None), (new_name, parent.names[name]))
-        for file in self._open:
+        for file in self._open.values():
             if file.path == old or file.path.startswith(old + "/"):
                 file.path = new + file.path[len(old) :]
 

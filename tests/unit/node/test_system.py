@@ -13,7 +13,7 @@ from queue import SimpleQueue
 import pytest
 
 from tapelog.base.ports import Disk, DiskError, DiskFullError
-from tapelog.node import system
+from tapelog.node import limits, system
 from tapelog.node.system import IOVECS_MAX, SYNCFS_FROM, SystemClock, SystemDisk, SystemEntropy
 
 
@@ -244,7 +244,7 @@ def test_without_syncfs_everything_still_works(
 def test_the_process_may_open_as_many_files_as_the_system_allows(disk: SystemDisk) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     assert soft == hard or soft >= 10240
-    assert system.raise_open_files_limit() == soft
+    assert limits.raise_open_files_limit() == soft
 
 
 def test_clock_and_entropy() -> None:
