@@ -73,7 +73,7 @@ class Applications:
         parts = [(topic, index) for topic, count in SUBSCRIBED for index in range(count)]
         self.groups = Groups(cluster, self.entropy.fork(), parts, note) if groups else None
         self.events = Events(cluster, self.entropy.fork(), note) if deletes else None
-        self.ends = [0] * PARTITIONS
+        self.ends = [(0, -1)] * PARTITIONS
         self.committed = 0
         self.attempted = 0
         self._values = 0
@@ -141,7 +141,10 @@ class Applications:
         self.cluster.router("group").send(request, 8, done)
 
     def look_at_end(self) -> None:
-        """Somebody asks where a partition ends: never below what was answered before."""
+        """Somebody asks where a partition ends: never below what was answered before, by this leader or an earlier one.
+
+        A leader that was stopped, goes on and has not heard of its successor tells what it knew; clients see its epoch.
+        """
         self.cluster.router("group").send(*self._question(self.entropy.below(PARTITIONS)))
 
     def led(self, machine: Machine, topic: str, index: int) -> None:
@@ -152,14 +155,15 @@ class Applications:
             router.send_to(machine.node_id, *self._question(index))
 
     def _question(self, index: int) -> tuple[ListOffsetsRequest, int, Callable[[Any], None]]:
-        asked = self.ends[index]
+        before, epoch = self.ends[index]
 
         def done(response: Any) -> None:
             if response is None or response.topics[0].partitions[0].error_code:
                 return
-            found = response.topics[0].partitions[0].offset
-            assert found >= asked, f"{TOPIC}-{index} ended at {asked}, and now at {found}"
-            self.ends[index] = max(self.ends[index], found)
+            answer = response.topics[0].partitions[0]
+            if answer.leader_epoch >= epoch:
+                assert answer.offset >= before, f"{TOPIC}-{index} ended at {before}, and now at {answer.offset}"
+            self.ends[index] = max(self.ends[index], (answer.offset, answer.leader_epoch))
 
         return ask_end(TOPIC, index), 5, done
 

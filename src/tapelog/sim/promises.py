@@ -66,6 +66,20 @@ class Promises:
                 machine.touched = False
                 if machine.core is not None and machine.failure is None:
                     self._look(machine, known)
+                elif machine.core is not None:
+                    self._last_words(machine)
+
+    def _last_words(self, machine: Machine) -> None:
+        """Its disk failed: what had reached the disk in the same moment, and was told to others, counts."""
+        core = machine.core
+        assert core is not None
+        partitions = [(METADATA_KEY, core.metadata.partition)]
+        for state in core.topics.values():
+            partitions += [((state.topic_id, part.index), part) for part in state.partitions if part is not None]
+        for key, partition in partitions:
+            seen = self._seen.get((machine.node_id, key))
+            if seen is not None and seen.partition is partition:
+                seen.durable = partition.log.durable_end
 
     def _look(self, machine: Machine, known: dict[Partition, Seen]) -> None:
         core = machine.core
