@@ -29,12 +29,12 @@ FLUSHED_MS = 20
 class Rig:
     """A node that has been started, and what tests often do with it."""
 
-    def __init__(self, seed: int = 1, **settings: str) -> None:
+    def __init__(self, seed: int = 1, directories: tuple[str, ...] = ("logs",), **settings: str) -> None:
         self.clock = SimClock()
         named = {"offsets.topic.num.partitions": "2"} | {
             name.replace("_", "."): value for name, value in settings.items()
         }
-        self.node = SimNode(SimEntropy(seed), self.clock, named)
+        self.node = SimNode(SimEntropy(seed), self.clock, named, directories)
         self.node.boot()
         self.client = SimClient(self.node)
 

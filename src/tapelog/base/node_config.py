@@ -24,8 +24,8 @@ _STRUCTURAL: Final = {
     "node.id": "node_id",
     "process.roles": "roles",
     "listeners": "listeners (tape up --listen)",
-    "log.dir": "log_dirs (tape up --data)",
-    "log.dirs": "log_dirs (tape up --data)",
+    "log.dir": "log_dirs (tape up --log-dir)",
+    "log.dirs": "log_dirs (tape up --log-dir)",
     "controller.listener.names": "controller_listener",
     "controller.quorum.voters": "voters",
 }
@@ -131,6 +131,11 @@ class NodeConfig:
     def is_controller(self) -> bool:
         """Takes part in the metadata quorum: votes once it is among the voters, and may be elected."""
         return ROLE_CONTROLLER in self.roles
+
+    @property
+    def metadata_log_dir(self) -> str:
+        """Where the cluster's metadata is kept: metadata.log.dir, else the first log directory."""
+        return self.settings.get("metadata.log.dir") or self.log_dirs[0]
 
     @property
     def inter_broker_listener(self) -> str:

@@ -43,16 +43,27 @@ class NewLog:
 
 
 class LogDirectory:
-    """One open data directory. `logs` holds the open logs by (topic, partition)."""
+    """One open data directory. `logs` holds the open logs by (topic, partition); `everywhere` those of all
+    directories that share it (`directories.LogDirectories`)."""
 
-    def __init__(self, disk: Disk, path: str, clock: Clock, entropy: Entropy) -> None:
+    def __init__(
+        self,
+        disk: Disk,
+        path: str,
+        clock: Clock,
+        entropy: Entropy,
+        everywhere: dict[TopicPartition, Log] | None = None,
+    ) -> None:
         self.disk = disk
         self.path = path
         self.clock = clock
         self.entropy = entropy
         self.logs: dict[TopicPartition, Log] = {}
+        self.everywhere: dict[TopicPartition, Log] = everywhere if everywhere is not None else {}
         self.directory_id = b""
         self.clean = False
+        self.new = False
+        """Nobody had it before."""
         self.previous_broker_epoch = -1
         self.high_watermarks: dict[TopicPartition, int] = {}
         self.cleaned_offsets: dict[TopicPartition, int] = {}
@@ -68,12 +79,21 @@ class LogDirectory:
         self.closed = False
 
     @staticmethod
-    def open(disk: Disk, path: str, *, clock: Clock, entropy: Entropy, cluster_id: str, node_id: int) -> LogDirectory:
+    def open(
+        disk: Disk,
+        path: str,
+        *,
+        clock: Clock,
+        entropy: Entropy,
+        cluster_id: str,
+        node_id: int,
+        everywhere: dict[TopicPartition, Log] | None = None,
+    ) -> LogDirectory:
         """Take possession: create or check meta.properties, read the checkpoints, withdraw the clean-shutdown marker.
 
         WrongDirectoryError if it belongs to another cluster or node. A damaged checkpoint counts as absent.
         """
-        directory = LogDirectory(disk, path, clock, entropy)
+        directory = LogDirectory(disk, path, clock, entropy, everywhere)
         disk.mkdir(path)
         directory._own(cluster_id, node_id)
         directory._recovery_points = directory._read_offsets(names.RECOVERY_POINTS)
@@ -114,8 +134,7 @@ class LogDirectory:
     def open_log(self, topic: str, partition: int, config: LogConfig, topic_id: bytes | None = None) -> Log:
         """Open that partition's log (or create it: then what is in it is durable after its first flush). What was
         recovered is durable when this returns."""
-        log = self._open(topic, partition, config, topic_id, True)
-        self.logs[topic, partition] = log
+        log = self._hold(self._open(topic, partition, config, topic_id, True))
         if not self.clean:
             self.disk.sync_dir(self.path)
         self._lower_recovery_points()
@@ -128,9 +147,7 @@ class LogDirectory:
         newest segment, which no sync has reached yet, and nothing later would sync them again."""
         opened = []
         for topic, partition in partitions:
-            log = self._open(topic, partition, config_of(topic), None, False)
-            self.logs[topic, partition] = log
-            opened.append(log)
+            opened.append(self._hold(self._open(topic, partition, config_of(topic), None, False)))
         if opened and not self.clean:
             self.disk.sync_all()
         self._lower_recovery_points()
@@ -143,9 +160,7 @@ class LogDirectory:
         created: list[Log] = []
         try:
             for new in wanted:
-                log = self._open(new.topic, new.partition, new.config, new.topic_id, False)
-                self.logs[new.topic, new.partition] = log
-                created.append(log)
+                created.append(self._hold(self._open(new.topic, new.partition, new.config, new.topic_id, False)))
         finally:
             if created:
                 self.disk.sync_all()
@@ -163,6 +178,7 @@ class LogDirectory:
         aside, recorded, started_late = [], False, False
         for key in partitions:
             log = self.logs.pop(key)
+            self.everywhere.pop(key, None)
             recorded = recorded or log.checkpointed_end > 0
             started_late = started_late or log.start_offset > 0
             self.high_watermarks.pop(key, None)
@@ -201,8 +217,11 @@ class LogDirectory:
         way. Recovery points and start offsets on disk are lowered before anything is cut, so that recovery never
         believes them of what is written there later. When done is called the logs are shorter; that they stay so
         after a power cut is sure once each was flushed. After an error some may have been cut."""
-        if self._round is not None:
+        if self._round is not None and not self.closed:
             self._after_round.append(lambda: self.truncate_many(cuts, done))
+            return
+        if self.closed:
+            done(DiskError(f"{self.path} is not in use any more"))
             return
         try:
             self._cut([cut for cut in cuts if not cut.log.closed and cut.wanted()])
@@ -272,20 +291,27 @@ class LogDirectory:
 
         def finished(failure: Exception | None) -> None:
             self._round = None
-            if failure is None:
-                self._complete(checkpoint)
-            else:
-                checkpoint.abandon()
+            try:
+                if failure is None and not self.closed:
+                    self._complete(checkpoint)
+                else:
+                    checkpoint.abandon()
+            except DiskError as error:
+                failure = error
             done(failure)
             waiting, self._after_round = self._after_round, []
             for action in waiting:
                 action()
 
         def synced(failure: Exception | None) -> None:
-            if failure is not None:
+            if failure is not None or self.closed:
                 finished(failure)
                 return
-            checkpoint.settle(self._current_recovery_points, self.cleaned_offsets)
+            try:
+                checkpoint.settle(self._current_recovery_points, self.cleaned_offsets)
+            except DiskError as error:
+                finished(error)
+                return
             self.disk.start_job(checkpoint.background_record, finished)
 
         self.disk.start_job(checkpoint.background_sync, synced)
@@ -405,6 +431,11 @@ class LogDirectory:
         self._too_high = self._too_high or log.checkpointed_end < recovery_point
         return log
 
+    def _hold(self, log: Log) -> Log:
+        key = (log.topic, log.partition)
+        self.logs[key] = self.everywhere[key] = log
+        return log
+
     def _lower_recovery_points(self) -> None:
         """A log that could not be resumed at its recovery point rebuilds what that point relied on: the point on disk
         must not be believed until the next checkpoint."""
@@ -450,6 +481,7 @@ class LogDirectory:
     def _own(self, cluster_id: str, node_id: int) -> None:
         path = f"{self.path}/{names.META_PROPERTIES}"
         if not self.disk.exists(path):
+            self.new = True
             self.directory_id = self.entropy.token(16)
             properties = text.render_meta_properties(
                 cluster_id=cluster_id, node_id=node_id, directory_id=self.directory_id

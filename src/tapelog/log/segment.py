@@ -94,7 +94,10 @@ class Segment:
         file = self._file
         if file is None:
             self.disk.handles.opening(self)
-            file = self.disk.open(self.path)
+            try:
+                file = self.disk.open(self.path)
+            except FileNotFoundError as error:
+                raise DiskError(f"{self.path} has gone") from error
             self._file = file
         return file
 

@@ -106,7 +106,10 @@ def register_broker(
         clean = known is not None and known.epoch == registration.previous_epoch
         records += partition_changes.restart(image, settings, registration.broker_id, registration.log_dirs, clean)
     else:
-        records += partition_changes.join(image, settings, registration.broker_id)
+        id, log_dirs = registration.broker_id, registration.log_dirs
+        gone = partition_changes.assigned_elsewhere(image, id, log_dirs)
+        records += partition_changes.directories_lost(image, settings, id, gone)
+        records += partition_changes.join(image, settings, id, log_dirs)
     return Outcome(records, epoch)
 
 

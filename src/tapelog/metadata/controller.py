@@ -172,6 +172,12 @@ class Controller:
 
         return self._watched(image, heartbeat.heartbeat(image, self.settings, self.sessions, request))
 
+    def directories_failed(self, image: MetadataImage, broker_id: int, lost: list[bytes]) -> Outcome[None]:
+        """What a heartbeat tells of failed directories, for a node that sends itself none."""
+        from tapelog.metadata import heartbeat
+
+        return self._watched(image, heartbeat.directories_failed(image, self.settings, broker_id, lost))
+
     def unfence_broker(self, image: MetadataImage, broker_id: int, epoch: int) -> Outcome[None]:
         """A broker is ready to serve."""
         return self._watched(image, brokers.unfence_broker(image, self.settings, broker_id, epoch))

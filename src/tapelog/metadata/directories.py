@@ -1,4 +1,8 @@
-"""AssignReplicasToDirs: a broker says in which of its directories it keeps a replica."""
+"""AssignReplicasToDirs: a broker says in which of its directories it keeps a replica.
+
+A replica that was in a directory which the broker does not have any more, and is in another now, began anew there: it
+has nothing of what it had.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from tapelog.base.config import BrokerSettings
 from tapelog.metadata.brokers import registered
 from tapelog.metadata.delta import changed_partition
 from tapelog.metadata.election import Wish, decide_for
-from tapelog.metadata.electorate import Electorate, online
+from tapelog.metadata.electorate import Electorate, directory_of, online
 from tapelog.metadata.image import MetadataImage, PartitionImage
 from tapelog.metadata.outcome import Outcome
 from tapelog.metadata.partition_changes import election_of
@@ -27,7 +31,8 @@ REPLICAS_PER_REQUEST_MAX = 2250
 def assign_replicas_to_dirs(
     image: MetadataImage, settings: BrokerSettings, request: AssignReplicasToDirsRequest
 ) -> Outcome[AssignReplicasToDirsResponse]:
-    """Every replica stands for itself; one in a directory that is offline leaves the ISR as well."""
+    """Every replica stands for itself; one in a directory that is offline leaves the ISR as well, one that began anew
+    leaves ISR and ELR, whatever remains."""
     broker = registered(image, request.broker_id, request.broker_epoch)
     asked = sum(len(topic.partitions) for item in request.directories for topic in item.topics)
     if asked > REPLICAS_PER_REQUEST_MAX:
@@ -38,6 +43,7 @@ def assign_replicas_to_dirs(
     for directory in request.directories:
         there = online(directory.id, broker.log_dirs) and directory.id != ids.DIR_UNASSIGNED
         electorate = Electorate(image, settings, without=() if there else (broker.id,))
+        without = Electorate(image, settings, without=(broker.id,))
         answers = []
         for asked_topic in directory.topics:
             topic = image.topics_by_id.get(asked_topic.topic_id)
@@ -61,7 +67,12 @@ def assign_replicas_to_dirs(
                 if not there:
                     wish.isr = [id for id in partition.isr if id != broker.id]
                     wish.election = election_of(electorate, topic)
-                record = decide_for(electorate, topic, index, partition, wish)
+                elif not online(directory_of(partition, broker.id), broker.log_dirs):
+                    wish.isr = [id for id in partition.isr if id != broker.id]
+                    wish.wiped = (broker.id,)
+                    wish.election = election_of(without, topic)
+                chosen = without if wish.wiped else electorate
+                record = decide_for(chosen, topic, index, partition, wish)
                 if record is not None:
                     records.append(record)
                     changed[key] = changed_partition(partition, record)

@@ -44,7 +44,8 @@ def elr_enabled(image: MetadataImage) -> bool:
 
 
 class Electorate:
-    """The voters' roll of one operation. `without` will not be there when its records are applied, `welcome` will."""
+    """The voters' roll of one operation. `without` will not be there when its records are applied, `welcome` will, and
+    with these directories if they are named."""
 
     def __init__(
         self,
@@ -52,11 +53,13 @@ class Electorate:
         settings: BrokerSettings,
         without: Collection[int] = (),
         welcome: int = -1,
+        welcome_dirs: Collection[bytes] | None = None,
     ) -> None:
         self.image = image
         self.elr = elr_enabled(image)
         self.without = without
         self.welcome = welcome
+        self.welcome_dirs = welcome_dirs
         layers = Layers(image, settings, None)
         self._min_isr = layers.text(MIN_ISR) or "1"
         self._unclean = layers.text(UNCLEAN) or "false"
@@ -68,7 +71,8 @@ class Electorate:
             return False
         if not broker.active and replica != self.welcome:
             return False
-        return online(directory_of(partition, replica), broker.log_dirs)
+        known = replica == self.welcome and self.welcome_dirs is not None
+        return online(directory_of(partition, replica), (self.welcome_dirs or ()) if known else broker.log_dirs)
 
     def min_isr(self, topic: str, replicas: int) -> int:
         """How many in-sync replicas make a record of that topic committed; never more than there are replicas."""

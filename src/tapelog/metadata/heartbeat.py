@@ -97,6 +97,20 @@ def _shut_down(
     return _fence(image, settings, broker)
 
 
+def directories_failed(
+    image: MetadataImage, settings: BrokerSettings, broker_id: int, lost: list[bytes]
+) -> Outcome[None]:
+    """A node that is its own controller has lost these directories, but not all."""
+    broker = image.brokers[broker_id]
+    known = [id for id in broker.log_dirs if id in lost]
+    left = [id for id in broker.log_dirs if id not in lost]
+    if not known or not left:
+        return Outcome([], None)
+    records: list[MetadataRecord] = [*partition_changes.directories_lost(image, settings, broker_id, known)]
+    records.append(BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=broker.epoch, log_dirs=left))
+    return Outcome(records, None)
+
+
 def _directories(
     image: MetadataImage,
     settings: BrokerSettings,

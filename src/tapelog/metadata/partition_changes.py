@@ -39,9 +39,12 @@ def leave(image: MetadataImage, settings: BrokerSettings, brokers: Collection[in
     return records
 
 
-def join(image: MetadataImage, settings: BrokerSettings, broker_id: int) -> list[PartitionChangeRecord]:
-    """The broker begins to serve: it may lead what has no leader and counts it in."""
-    electorate = Electorate(image, settings, welcome=broker_id)
+def join(
+    image: MetadataImage, settings: BrokerSettings, broker_id: int, log_dirs: Collection[bytes] | None = None
+) -> list[PartitionChangeRecord]:
+    """The broker begins to serve (with these directories, if the image does not know them yet): it may lead what has no
+    leader and counts it in."""
+    electorate = Electorate(image, settings, welcome=broker_id, welcome_dirs=log_dirs)
     records = []
     for topic, index, partition in all_partitions(image):
         if partition.leader == NO_LEADER and broker_id in partition.replicas:
@@ -56,21 +59,26 @@ def restart(
 ) -> list[PartitionChangeRecord]:
     """Another incarnation of the broker takes over, fenced for now, with these directories.
 
-    A replica whose directory is not among them has lost everything. After an unclean stop the others may have lost
-    their last records. With only one directory there is no doubt where the replicas go.
+    After an unclean stop its replicas may have lost their last records. One whose directory is not among them is not
+    there. It has lost everything if that was the broker's only directory and another one is now; else that is known
+    when the broker assigns it to another one (directories.py): a directory may be offline for a while.
     """
     electorate = Electorate(image, settings, without=(broker_id,))
+    known = image.brokers.get(broker_id)
     only = next(iter(log_dirs)) if len(log_dirs) == 1 else None
+    replaced = known.log_dirs if known is not None and only is not None and len(known.log_dirs) == 1 else ()
     records = []
     for topic, index, partition in all_partitions(image):
         if broker_id not in partition.replicas:
             continue
-        wiped = not online(directory_of(partition, broker_id), log_dirs)
+        directory = directory_of(partition, broker_id)
+        away = not online(directory, log_dirs)
+        wiped = away and directory in replaced
         if not wiped and broker_id not in (partition.leader, *partition.isr, *partition.elr):
             continue
         wish = Wish(
             isr=[id for id in partition.isr if id != broker_id],
-            unclean=() if clean else (broker_id,),
+            unclean=() if clean and not away else (broker_id,),
             wiped=(broker_id,) if wiped else (),
             directories={broker_id: only} if wiped and only is not None else {},
             election=election_of(electorate, topic),
@@ -94,6 +102,16 @@ def directories_lost(
             if change is not None:
                 records.append(change)
     return records
+
+
+def assigned_elsewhere(image: MetadataImage, broker_id: int, log_dirs: Collection[bytes]) -> list[bytes]:
+    """Directories that hold replicas of the broker, as the image says, and are not among these."""
+    found: dict[bytes, None] = {}
+    for _, _, partition in all_partitions(image):
+        directory = directory_of(partition, broker_id)
+        if not online(directory, log_dirs):
+            found[directory] = None
+    return list(found)
 
 
 def leads_any(image: MetadataImage, broker_id: int) -> bool:

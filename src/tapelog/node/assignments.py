@@ -1,8 +1,9 @@
 """Tells the controller in which directory the replicas held here are, where the image says something else.
 
-The controller mostly knows: a broker with one directory has no choice. It does not where a replica was given to a
-broker that had not registered yet. As long as it does not know, it cannot tell what a failed directory took with it.
-Each wake-up's replicas become one AssignReplicasToDirs, one request at a time, asked until it is answered.
+The controller mostly knows: a broker with one directory has no choice. It does not where there are several, nor where a
+replica was given to a broker that had not registered yet. As long as it does not know, it cannot tell what a failed
+directory took with it. Each wake-up's replicas become one AssignReplicasToDirs, one request at a time, asked until it
+is answered.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ class Assignments:
 
     def look(self, topic_id: bytes, index: int, partition: PartitionImage) -> None:
         """The image says this of a partition that is held here."""
-        if directory_of(partition, self.node.node_id) != self.node.directory.directory_id:
+        own = self._own(topic_id, index)
+        if own and directory_of(partition, self.node.node_id) != own:
             self._wanted[topic_id, index] = None
             self._later(0)
 
@@ -56,15 +58,18 @@ class Assignments:
             self._wanted = {}
             return
         self._asking = True
-        topics: dict[bytes, list[asked.PartitionData]] = {}
+        where: dict[bytes, dict[bytes, list[asked.PartitionData]]] = {}
         for topic_id, index in keys:
+            topics = where.setdefault(self._own(topic_id, index), {})
             topics.setdefault(topic_id, []).append(asked.PartitionData(partition_index=index))
-        directory = asked.DirectoryData(
-            id=node.directory.directory_id,
-            topics=[asked.TopicData(topic_id=id, partitions=parts) for id, parts in topics.items()],
-        )
+        directories = [
+            asked.DirectoryData(
+                id=own, topics=[asked.TopicData(topic_id=id, partitions=parts) for id, parts in topics.items()]
+            )
+            for own, topics in where.items()
+        ]
         request = asked.AssignReplicasToDirsRequest(
-            broker_id=node.node_id, broker_epoch=node.lifecycle.epoch, directories=[directory]
+            broker_id=node.node_id, broker_epoch=node.lifecycle.epoch, directories=directories
         )
         node.to_controller(request, 0, TIMEOUT_MS, lambda told: self._told(keys, told))
 
@@ -95,4 +100,11 @@ class Assignments:
         partition = topic.partition(key[1]) if topic is not None else None
         if partition is None or node.node_id not in partition.replicas:
             return False
-        return directory_of(partition, node.node_id) != node.directory.directory_id
+        own = self._own(*key)
+        return bool(own) and directory_of(partition, node.node_id) != own
+
+    def _own(self, topic_id: bytes, index: int) -> bytes:
+        """The id of the directory that has the replica; empty if none has."""
+        topic = self.node.image.topics_by_id.get(topic_id)
+        home = self.node.directory.home((topic.name, index)) if topic is not None else None
+        return b"" if home is None else home.directory_id

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from tapelog.base.kafka_configs import GROUP_SYNONYMS
+from tapelog.base.ports import DiskError
 from tapelog.metadata.image import RESOURCE_BROKER, RESOURCE_GROUP
 from tapelog.replication.partition import ORIGIN_COORDINATOR, Partition
 from tapelog.server.node_api import NodeApi
@@ -45,15 +46,23 @@ class InternalTopicLog:
         found = self._partition(partition)
         if offset >= found.log.written_end:
             return b""
-        region = found.log.read(offset, max_bytes, found.log.written_end, True)
-        return b"" if region is None else region.read()
+        try:
+            region = found.log.read(offset, max_bytes, found.log.written_end, True)
+            return b"" if region is None else region.read()
+        except DiskError as error:
+            self.node.disk_failed(found, error)
+            raise KafkaError(ErrorCode.NOT_COORDINATOR, f"{self.topic}-{partition} cannot be read") from error
 
     def advance_start(self, partition: int, offset: int) -> None:
         """Everything below offset has been rewritten above it: let it go."""
-        log = self._partition(partition).log
+        found = self._partition(partition)
+        log = found.log
         log.increment_start_offset(offset)
         if log.written_end == log.end_offset:
-            log.roll()  # so that the next retention check can free what lies before
+            try:
+                log.roll()  # so that the next retention check can free what lies before
+            except DiskError as error:
+                self.node.disk_failed(found, error)
 
     def _partition(self, index: int) -> Partition:
         state = self.node.topics.get(self.topic)

@@ -7,15 +7,14 @@ simulator runs exactly this.
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from tapelog.base.config import BrokerSettings
 from tapelog.base.node_config import NodeConfig
 from tapelog.base.ports import Clock, Disk, DiskError, DiskFullError, Entropy, Net
 from tapelog.base.timers import Timers
-from tapelog.log.manager import LogDirectory
+from tapelog.log.directories import LogDirectories
 from tapelog.metadata.controller import Controller
 from tapelog.metadata.delta import ImageDelta
 from tapelog.metadata.image import Endpoint, MetadataImage
@@ -32,13 +31,13 @@ from tapelog.node.markers import LocalMarkers
 from tapelog.node.metadata import NodeMetadata
 from tapelog.node.partitions import CLUSTER_METADATA, Partitions
 from tapelog.node.producer_ids import ProducerIds
-from tapelog.node.registration import cordoned
-from tapelog.node.rounds import FlushRounds
+from tapelog.node.rounds import DiskRounds
+from tapelog.node.storage import Storage
 from tapelog.replication.partition import Partition
 from tapelog.server.connection import Connection
 from tapelog.server.dispatch import Dispatcher
 from tapelog.server.fetch_sessions import FetchSessions
-from tapelog.server.node_api import NodeApi
+from tapelog.server.node_api import LogDir, NodeApi
 from tapelog.server.routes import ON_CONTROLLER
 from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.message import Message
@@ -51,8 +50,6 @@ if TYPE_CHECKING:
     from tapelog.node.gate import ClusterGate
     from tapelog.node.presence import Presence
     from tapelog.raft.machine import Raft
-
-log = logging.getLogger("tapelog.node")
 
 R = TypeVar("R")
 
@@ -70,7 +67,9 @@ class NodeCore(NodeApi):
         disk: Disk,
         timers: Timers,
         net: Net | None = None,
+        disks: Mapping[str, Disk | DiskError] | None = None,
     ) -> None:
+        """disk: of the metadata's directory; disks: of the other log directories, or why there is none."""
         super().__init__(clock, timers)
         self.config = config
         self.entropy = entropy
@@ -84,16 +83,18 @@ class NodeCore(NodeApi):
         self.producer_ids = ProducerIds(self)
         self.creation = TopicCreation(self)
         self.dispatcher = Dispatcher(self)
-        self.rounds = FlushRounds(self.hub, disk, self.storage_broke)
+        self.storage = Storage(self, disk, disks)
+        working = [one for one in self.storage.disks.values() if not isinstance(one, DiskError)]
+        self.rounds = DiskRounds(self.hub, working, self.storage_broke)
         self.opened = False
         """Whether the partitions follow the image."""
         self.parted = False
         self.failure: DiskError | None = None
         self.halt: Callable[[DiskError], None] = _ignore
-        """What the shell does when the log directory fails: with one directory, the node stops."""
+        """What the shell does when the last log directory fails, or the metadata's: the node stops."""
         self.refused: Callable[[str], None] = _ignore
         """What the shell does when the cluster will not have this node: it stops, and says why."""
-        self.directory: LogDirectory
+        self.directory: LogDirectories
         self.partitions: Partitions
         self.metadata = NodeMetadata(self)
         self.duties = ControllerDuties(self)
@@ -111,17 +112,9 @@ class NodeCore(NodeApi):
 
     def boot(self) -> None:
         """Open everything on disk and replay it; afterwards `register` makes the node known."""
-        config = self.config
-        self.directory = LogDirectory.open(
-            self.disk,
-            config.log_dirs[0],
-            clock=self.clock,
-            entropy=self.entropy,
-            cluster_id=config.cluster_id,
-            node_id=config.node_id,
-        )
+        self.directory = self.storage.open()
         self.partitions = Partitions(self, self.directory)
-        self.metadata.boot(self.partitions.open_metadata(), f"{config.log_dirs[0]}/{CLUSTER_METADATA}-0")
+        self.metadata.boot(self.partitions.open_metadata(), f"{self.storage.metadata_path}/{CLUSTER_METADATA}-0")
         self._sessions = FetchSessions(
             self.clock, self.entropy, self.setting_int("max.incremental.fetch.session.cache.slots")
         )
@@ -238,18 +231,10 @@ class NodeCore(NodeApi):
         if delta.changed_brokers:
             self.groups.on_brokers_changed()
 
-    def storage_broke(self, error: DiskError) -> None:
-        """A disk failed in a way that leaves its contents in doubt: nothing more is acknowledged from it."""
-        if self.failure is not None:
-            return
-        self.failure = error
-        log.error("the log directory %s is offline: %s", self.config.log_dirs[0], error)
-        for partition in self.partitions.all():
-            partition.offline = True
-            partition.fail_parked_above(-1, int(ErrorCode.KAFKA_STORAGE_ERROR))
-            partition.wake_fetches()
-        self.coordinators.resign(list(self.coordinators.runtimes))
-        self.halt(error)
+    def storage_broke(self, error: DiskError, disk: Disk | None = None) -> None:
+        """A disk (the metadata's, if none is named) failed in a way that leaves its contents in doubt: nothing more is
+        acknowledged from it."""
+        self.storage.broke(error, self.disk if disk is None else disk)
 
     # -- NodeApi
 
@@ -344,29 +329,23 @@ class NodeCore(NodeApi):
         self.producer_ids.next(done)
 
     def start_offsets_moved(self, done: Callable[[KafkaError | None], None]) -> None:
-        try:
-            self.directory.write_start_offsets()
-        except DiskError as error:
-            if not isinstance(error, DiskFullError):
-                self.storage_broke(error)
-            done(KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)))
-            return
-        done(None)
+        failure: KafkaError | None = None
+        for directory in self.directory.every:
+            try:
+                if directory.start_offsets_moved():
+                    directory.write_start_offsets()
+            except DiskError as error:
+                failure = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
+                if not isinstance(error, DiskFullError):
+                    self.storage_broke(error, directory.disk)
+        done(failure)
+
+    def disk_failed(self, partition: Partition, error: DiskError) -> None:
+        self.storage.suspect(error, partition.log.disk)
 
     @property
-    def log_dir(self) -> str:
-        return self.config.log_dirs[0]
-
-    @property
-    def log_dir_cordoned(self) -> bool:
-        return bool(cordoned(self))
-
-    @property
-    def storage_failed(self) -> bool:
-        return self.failure is not None
-
-    def disk_space(self) -> tuple[int, int]:
-        return self.disk.total_bytes(), self.disk.free_bytes()
+    def log_dirs(self) -> list[LogDir]:
+        return self.storage.described()
 
     # -- inside
 
@@ -394,7 +373,7 @@ class NodeCore(NodeApi):
                     f"the disk is full: {error}. Producers get KAFKA_STORAGE_ERROR; free some space"
                 )
             else:
-                self.storage_broke(error)
+                self.storage_broke(error, partition.log.disk)
 
     def _advanced(self, partition: Partition) -> None:
         if partition.topic == CLUSTER_METADATA:

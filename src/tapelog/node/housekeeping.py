@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from tapelog.base.ports import DiskError, DiskFullError
+from tapelog.log.manager import LogDirectory
 from tapelog.replication.traffic import look_on
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ class Housekeeping:
     def __init__(self, node: NodeCore) -> None:
         self.node = node
         self._checkpointed_ms = 0
-        self._round_seen = -1
         self._stopped = False
 
     def start(self) -> None:
@@ -51,8 +51,8 @@ class Housekeeping:
         look_on(node.hub, now_ms)
         if node.partitions.missing:
             node.partitions.retry_missing()
-        directory = node.directory
-        if now_ms - self._checkpointed_ms >= CHECKPOINT_MS or directory.checkpoint_due():
+        due = any(directory.checkpoint_due() for directory in node.directory.every)
+        if now_ms - self._checkpointed_ms >= CHECKPOINT_MS or due:
             self._checkpointed_ms = now_ms
             self._checkpoint()
             node.metadata.log.maybe_snapshot()
@@ -60,30 +60,41 @@ class Housekeeping:
 
     def _checkpoint(self) -> None:
         """Record what is durable, if something is new: records, or what a follower heard of its leader."""
-        node, directory = self.node, self.node.directory
+        node, directories = self.node, self.node.directory
         high_watermarks = node.partitions.high_watermarks()
-        written = any(held.bytes_since_checkpoint for held in directory.logs.values())
-        if written or high_watermarks != directory.high_watermarks:
-            directory.start_checkpoint(high_watermarks, self._checkpointed)
-        if directory.start_offsets_moved():
+        moved = False
+        for directory in directories.every:
+            share = directories.share(directory, high_watermarks)
+            written = any(held.bytes_since_checkpoint for held in directory.logs.values())
+            if written or share != directory.high_watermarks:
+                directory.start_checkpoint(share, self._recorder(directory))
+            moved = moved or directory.start_offsets_moved()
+        if moved:
             node.start_offsets_moved(_ignore)
 
     def _watch_flush(self, now_ms: int) -> None:
-        """The same round since the last look: the disk is slow, or hangs. Producers are not left without an answer."""
+        """The same round since the last look: a disk is slow, or hangs. Producers are not left without an answer."""
         node = self.node
         node.hub.now_ms = now_ms
-        if node.rounds.running and node.rounds.rounds == self._round_seen:
+        stuck = node.rounds.stuck()
+        if stuck:
             for partition in node.partitions.all():
-                partition.expire_parked(now_ms - WATCH_MS)
-        self._round_seen = node.rounds.rounds if node.rounds.running else -1
+                if partition.log.disk in stuck:
+                    partition.expire_parked(now_ms - WATCH_MS)
 
-    def _checkpointed(self, error: Exception | None) -> None:
-        if isinstance(error, DiskFullError):
-            self.node.dispatcher.complain(
-                f"no room for a checkpoint: {error}. The next start will read more of the logs"
-            )
-        elif error is not None:
-            self.node.storage_broke(error if isinstance(error, DiskError) else DiskError(str(error)))
+    def _recorder(self, directory: LogDirectory) -> Callable[[Exception | None], None]:
+        """What is called when a checkpoint of that directory has ended."""
+
+        def checkpointed(error: Exception | None) -> None:
+            if isinstance(error, DiskFullError):
+                self.node.dispatcher.complain(
+                    f"no room for a checkpoint: {error}. The next start will read more of the logs"
+                )
+            elif error is not None:
+                failure = error if isinstance(error, DiskError) else DiskError(str(error))
+                self.node.storage_broke(failure, directory.disk)
+
+        return checkpointed
 
     def _retention(self) -> None:
         if self._stopped:
@@ -135,13 +146,15 @@ class Housekeeping:
 
         def step() -> None:
             for _ in range(min(PARTITIONS_PER_STEP, len(keys))):
+                key = keys.pop()
+                held = self.node.directory.logs.get(key)
                 try:
-                    work(keys.pop())
+                    work(key)
                 except DiskFullError as error:
                     self.node.dispatcher.complain(f"the disk is full: {error}")
                 except DiskError as error:
-                    self.node.storage_broke(error)
-                    return
+                    if held is not None:
+                        self.node.storage_broke(error, held.disk)
             if keys and not self._stopped:
                 self.node.timers.after(1, step)
 

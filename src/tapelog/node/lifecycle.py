@@ -121,6 +121,11 @@ class Lifecycle:
         if self.state in (FENCED, RUNNING) and self._timer is not None and self._timer.action is not None:
             self._schedule(0)
 
+    def hurry(self) -> None:
+        """There is news for the controller: the next heartbeat leaves now."""
+        if self.state in (FENCED, RUNNING, LEAVING) and not self._asking:
+            self._schedule(0)
+
     def leave(self, left: Callable[[], None]) -> None:
         """Ask the controller to let this broker go; `left` is called once it may stop, or when nobody answers."""
         node = self.node
@@ -242,6 +247,7 @@ class Lifecycle:
             current_metadata_offset=node.image.offset - 1,
             want_fence=not node.opened,
             want_shut_down=self.state == LEAVING,
+            offline_log_dirs=node.storage.lost_ids,
             cordoned_log_dirs=cordoned(node),
         )
         epoch = self.epoch

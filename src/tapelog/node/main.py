@@ -15,8 +15,8 @@ import sys
 from collections.abc import Callable
 from typing import IO, Final
 
-from tapelog.base.node_config import Listener, NodeConfig, NodeConfigError
-from tapelog.base.ports import Net
+from tapelog.base.node_config import Listener, NodeConfig
+from tapelog.base.ports import Disk, DiskError, Net
 from tapelog.base.timers import Timers
 from tapelog.metadata.fault import MetadataFault
 from tapelog.metadata.image import Endpoint
@@ -46,29 +46,48 @@ def run(config: NodeConfig, *, on_ready: Callable[[str], None]) -> int:
     for metadata on disk that is damaged or missing.
     """
     _configure_logging(config)
-    if len(config.log_dirs) != 1:
-        raise NodeConfigError("this version keeps its logs in one directory: give one")
-    directory = config.log_dirs[0]
-    os.makedirs(directory, exist_ok=True)
-    lock = _lock(directory)
+    locks, broken = _take(config)
     try:
-        return _run(config, directory, on_ready)
+        return _run(config, broken, on_ready)
     except MetadataFault as fault:  # as in a crash: nobody is told anything that half an image says
         log.critical("stopped: %s", fault, exc_info=fault)
         return 1
     finally:
-        lock.close()
+        for lock in locks:
+            lock.close()
 
 
-def _run(config: NodeConfig, directory: str, on_ready: Callable[[str], None]) -> int:
+def _take(config: NodeConfig) -> tuple[list[IO[bytes]], dict[str, DiskError]]:
+    """Lock every log directory; those where that fails, other than the metadata's, are offline."""
+    metadata = config.metadata_log_dir
+    locks: list[IO[bytes]] = []
+    broken: dict[str, DiskError] = {}
+    for path in dict.fromkeys([metadata, *config.log_dirs]):
+        try:
+            os.makedirs(path, exist_ok=True)
+            locks.append(_lock(path))
+        except OSError as error:
+            if path == metadata:
+                raise
+            broken[path] = DiskError(f"cannot use {path}: {error.strerror or error}")
+    return locks, broken
+
+
+def _run(config: NodeConfig, broken: dict[str, DiskError], on_ready: Callable[[str], None]) -> int:
     clock = SystemClock()
     timers = Timers(clock)
     reactor = Reactor(timers)
     stop = _stop_on_signals(reactor)
     backlog = int(config.settings.get("socket.listen.backlog.size", "50"))
     sockets = [(listener, bind(listener.host, listener.port, max(backlog, 128))) for listener in _listeners(config)]
-    disk = SystemDisk(directory, reactor.post)
-    core = NodeCore(config, clock, SystemEntropy(), disk, timers, _net(config, reactor))
+    metadata = config.metadata_log_dir
+    disk = SystemDisk(metadata, reactor.post)
+    others: dict[str, Disk | DiskError] = {
+        path: broken[path] if path in broken else SystemDisk(path, reactor.post, disk.handles)
+        for path in config.log_dirs
+        if path != metadata
+    }
+    core = NodeCore(config, clock, SystemEntropy(), disk, timers, _net(config, reactor), others)
     failed: list[str] = []
 
     def halt(reason: object) -> None:

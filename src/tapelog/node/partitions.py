@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Final
 
 from tapelog.base.ports import DiskError, DiskFullError
 from tapelog.log.config import LogConfig
-from tapelog.log.manager import LogDirectory, NewLog
+from tapelog.log.directories import LogDirectories
+from tapelog.log.manager import NewLog
 from tapelog.metadata.image import RESOURCE_BROKER, RESOURCE_TOPIC, ConfigKey, PartitionImage, TopicImage
 from tapelog.node.assignments import Assignments
 from tapelog.node.fetchers import Fetchers
+from tapelog.node.homes import Absent, Homes
 from tapelog.node.roles import Roles
 from tapelog.replication.partition import Partition
 from tapelog.server.node_api import TopicState
@@ -35,18 +37,20 @@ Key = tuple[bytes, int]
 
 
 class Partitions:
-    """Keeps `node.topics` and the log directory in step with the image."""
+    """Keeps `node.topics` and the log directories in step with the image."""
 
-    def __init__(self, node: NodeCore, directory: LogDirectory) -> None:
+    def __init__(self, node: NodeCore, directory: LogDirectories) -> None:
         self.node = node
         self.directory = directory
         node.hub.node_id = node.node_id
         self.fetchers = Fetchers(node)
         self.roles = Roles(node, directory, self.fetchers)
         self.assignments = Assignments(node)
+        self.homes = Homes(node)
         self.missing: list[TopicImage] = []
         """Topics whose logs could not be created for want of space; tried again until there is some."""
         self._loaded = False
+        self._following = False
         self._seen: dict[bytes, tuple[PartitionImage, ...]] = {}
         self._pending: dict[Key, None] = {}
         self._armed = False
@@ -60,14 +64,22 @@ class Partitions:
         directory = self.directory
         known = (CLUSTER_METADATA, 0) in directory.logs
         assert not known, "opened twice"
-        opened = directory.open_log(CLUSTER_METADATA, 0, config, _METADATA_TOPIC_ID)
+        opened = directory.metadata.open_log(CLUSTER_METADATA, 0, config, _METADATA_TOPIC_ID)
         return Partition(self.node.hub, opened, CLUSTER_METADATA, _METADATA_TOPIC_ID, 0, 0)
 
     def load(self) -> None:
         """At start, before anybody can reach us: open every log there is, which after a crash reads their tails."""
         self._loaded = True
         self.roles.begin()
-        self.directory.open_all(self.directory.partitions(), self.roles.config_of)
+        for directory in list(self.directory.items):
+            try:
+                directory.open_all(directory.partitions(), self.roles.config_of)
+            except DiskError as error:
+                if isinstance(error, DiskFullError) or directory is self.directory.metadata:
+                    raise
+                self.node.storage_broke(error, directory.disk)
+        if self.node.failure is not None:
+            raise self.node.failure
 
     def open_all(self) -> None:
         """The image is complete: everything it says this node holds gets its role, everything else goes."""
@@ -78,6 +90,7 @@ class Partitions:
         self._mark(self.node.image.topics.values())
         while self._pending:
             self._step(len(self._pending))
+        self._following = True
 
     def create(self, topics: list[TopicImage]) -> None:
         """These topics are new or changed: follow the image, the first of them at once."""
@@ -135,7 +148,8 @@ class Partitions:
         """For the checkpoint; of logs that have no role yet, what the last one said."""
         logs = self.directory.logs
         known = {key: offset for key, offset in self.directory.high_watermarks.items() if key in logs}
-        known.update({(partition.topic, partition.index): partition.high_watermark for partition in self.all()})
+        held = [partition for partition in self.all() if not partition.offline]
+        known.update({(partition.topic, partition.index): partition.high_watermark for partition in held})
         return known
 
     # --- following the image -----------------------------------------------------------------------------------------
@@ -169,7 +183,7 @@ class Partitions:
             if topic is not None and part is not None:
                 work.append((topic, key[1], part))
         self._delete_replaced(work)
-        self._create_absent([(topic, index) for topic, index, part in work if me in part.replicas])
+        self._create_absent([(topic, index, part) for topic, index, part in work if me in part.replicas])
         gone: list[tuple[str, int]] = []
         for topic, index, part in work:
             state = self._state(topic)
@@ -201,22 +215,22 @@ class Partitions:
         ids = {topic.name: topic.id for topic, _, _ in work}
         self._delete([key for key in keys if logs[key].topic_id not in (None, ids[key[0]])])
 
-    def _create_absent(self, held: list[tuple[TopicImage, int]]) -> None:
-        node, directory = self.node, self.directory
-        absent = [(topic, index) for topic, index in held if (topic.name, index) not in directory.logs]
+    def _create_absent(self, held: list[Absent]) -> None:
+        node, config_of = self.node, self.roles.config_of
+        absent = [one for one in held if (one[0].name, one[1]) not in self.directory.logs]
         if not absent:
             return
-        config_of = self.roles.config_of
-        try:
-            directory.create_many(NewLog(topic.name, index, topic.id, config_of(topic.name)) for topic, index in absent)
-        except DiskFullError as error:
-            node.dispatcher.complain(f"no room for the logs of new partitions: {error}. Free some space")
-            for topic, _ in absent:
-                self._seen.pop(topic.id, None)
-                if topic not in self.missing:
-                    self.missing.append(topic)
-        except DiskError as error:
-            node.storage_broke(error)
+        for directory, wanted in self.homes.plan(absent, starting=not self._following):
+            try:
+                directory.create_many(NewLog(topic.name, n, topic.id, config_of(topic.name)) for topic, n, _ in wanted)
+            except DiskFullError as error:
+                node.dispatcher.complain(f"no room for the logs of new partitions: {error}. Free some space")
+                for topic, _, _ in wanted:
+                    self._seen.pop(topic.id, None)
+                    if topic not in self.missing:
+                        self.missing.append(topic)
+            except DiskError as error:
+                node.storage_broke(error, directory.disk)
 
     def _remove_strays(self) -> None:
         image, me = self.node.image, self.node.node_id
@@ -232,12 +246,11 @@ class Partitions:
         self._delete(strays)
 
     def _delete(self, keys: list[tuple[str, int]]) -> None:
-        if not keys:
-            return
-        try:
-            self.directory.delete_many(keys)
-        except DiskError as error:
-            self.node.storage_broke(error)
+        for directory, gone in self.directory.grouped(keys):
+            try:
+                directory.delete_many(gone)
+            except DiskError as error:
+                self.node.storage_broke(error, directory.disk)
 
 
 _METADATA_TOPIC_ID: Final = b"\0" * 15 + b"\1"

@@ -126,7 +126,7 @@ class PartitionLog:
             self.partition.truncated()
             done(error)
 
-        self.node.directory.truncate_many([cut], after)
+        self.node.directory.metadata.truncate_many([cut], after)
 
     def advance_start(self, offset: int) -> None:
         """Everything below is in a snapshot."""

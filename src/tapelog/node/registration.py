@@ -34,7 +34,7 @@ def broker_request(
             for name, (least, most) in sorted(SUPPORTED.items())
         ],
         rack=node.config.settings.get("broker.rack"),
-        log_dirs=[node.directory.directory_id],
+        log_dirs=node.directory.ids,
         previous_broker_epoch=previous_epoch,
     )
 
@@ -68,7 +68,7 @@ def alone(node: NodeCore, incarnation_id: bytes, endpoints: Sequence[Endpoint]) 
         node.config.cluster_id,
         incarnation_id,
         endpoints,
-        [node.directory.directory_id],
+        node.directory.ids,
         node.config.settings.get("broker.rack"),
         fenced=False,
     )
@@ -77,4 +77,4 @@ def alone(node: NodeCore, incarnation_id: bytes, endpoints: Sequence[Endpoint]) 
 def cordoned(node: NodeCore) -> list[bytes]:
     """Directories that shall get no new replicas: what `cordoned.log.dirs` names, or all for `*`."""
     names = split_list(node.metadata.layers.text("cordoned.log.dirs") or "")
-    return [node.directory.directory_id] if "*" in names or node.log_dir in names else []
+    return [one.directory_id for one in node.directory.items if "*" in names or one.path in names]

@@ -185,10 +185,13 @@ class SystemDisk:
         try:
             fd = self._descriptor(path, flags)
         except IsADirectoryError:
-            fd = self._descriptor(path, os.O_RDONLY | os.O_CLOEXEC)
-        except FileNotFoundError:
-            raise
+            try:
+                fd = self._descriptor(path, os.O_RDONLY | os.O_CLOEXEC)
+            except OSError as second:
+                raise _translated(second, path) from second
         except OSError as error:
+            if isinstance(error, FileNotFoundError) and not create:
+                raise
             raise _translated(error, path) from error
         status = os.fstat(fd)
         return SystemFile(path, fd, 0 if stat.S_ISDIR(status.st_mode) else status.st_size)
@@ -205,16 +208,29 @@ class SystemDisk:
         return os.open(path, flags, 0o644)
 
     def exists(self, path: str) -> bool:
-        return os.path.exists(path)
+        try:
+            os.stat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError as error:
+            raise _translated(error, path) from error
+        return True
 
     def file_size(self, path: str) -> int:
-        return os.stat(path).st_size
+        try:
+            return os.stat(path).st_size
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise _translated(error, path) from error
 
     def listdir(self, path: str) -> list[str]:
         try:
             return sorted(os.listdir(path))
         except FileNotFoundError:
             return []
+        except OSError as error:
+            raise _translated(error, path) from error
 
     def mkdir(self, path: str) -> None:
         try:
@@ -223,8 +239,13 @@ class SystemDisk:
             raise _translated(error, path) from error
 
     def read_file(self, path: str) -> bytes:
-        with open(path, "rb", buffering=0) as source:
-            return source.read()
+        try:
+            with open(path, "rb", buffering=0) as source:
+                return source.read()
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise _translated(error, path) from error
 
     def write_file(self, path: str, data: bytes) -> None:
         try:
@@ -294,12 +315,18 @@ class SystemDisk:
             self._rounds_without_syncfs = ROUNDS_WITHOUT_SYNCFS
 
     def free_bytes(self) -> int:
-        status = os.statvfs(self.root)
+        status = self._status()
         return status.f_bavail * status.f_frsize
 
     def total_bytes(self) -> int:
-        status = os.statvfs(self.root)
+        status = self._status()
         return status.f_blocks * status.f_frsize
+
+    def _status(self) -> os.statvfs_result:
+        try:
+            return os.statvfs(self.root)
+        except OSError as error:
+            raise _translated(error, self.root) from error
 
     def start_flush(self, files: list[File], done: Callable[[DiskError | None], None]) -> None:
         if not files:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from tapelog.base.ports import DiskError, DiskFullError
+from tapelog.log.manager import LogDirectory
 from tapelog.log.trim import Cut
 from tapelog.replication.followed import Followed
 
@@ -24,6 +25,8 @@ CUTS_PER_STEP: Final = 50
 BYTES_PER_STEP: Final = 64 * 1024 * 1024
 """Of active segments: rebuilding the producers may read all of one."""
 
+Waiting = tuple[Followed, Cut, Callable[[bool], None]]
+
 
 class Truncations:
     """The queue of them."""
@@ -32,9 +35,9 @@ class Truncations:
         self.node = node
         self.below_high_watermark = 0
         """How often records were cut off that consumers may have seen: after unclean elections only."""
-        self._waiting: deque[tuple[Followed, Cut, Callable[[bool], None]]] = deque()
+        self._waiting: deque[Waiting] = deque()
         self._armed = False
-        self._under_way = False
+        self._under_way = 0
 
     def add(self, followed: Followed, offset: int, start_anew: bool, done: Callable[[bool], None]) -> None:
         """See `Surroundings.truncate`."""
@@ -48,7 +51,7 @@ class Truncations:
 
     def step(self) -> None:
         """Carry out some."""
-        taken: list[tuple[Followed, Cut, Callable[[bool], None]]] = []
+        taken: list[Waiting] = []
         size = 0
         while self._waiting and len(taken) < CUTS_PER_STEP and size < BYTES_PER_STEP:
             taken.append(self._waiting.popleft())
@@ -56,21 +59,29 @@ class Truncations:
         for followed, cut, _ in taken:
             if not followed.stopped:
                 self._tell(followed, cut)
-        self._under_way = True
+        homes: dict[str, tuple[LogDirectory, list[Waiting]]] = {}
+        for one in taken:
+            home = self.node.directory.of(one[1].log.disk)
+            if home is not None:
+                homes.setdefault(home.path, (home, []))[1].append(one)
+        self._under_way = len(homes)
+        for home, share in homes.values():
+            self._cut(home, share)
 
+    def _cut(self, home: LogDirectory, taken: list[Waiting]) -> None:
         def done(error: DiskError | None) -> None:
-            self._under_way = False
+            self._under_way -= 1
             if error is not None and not isinstance(error, DiskFullError):
-                self.node.storage_broke(error)
+                self.node.storage_broke(error, home.disk)
             for followed, _, told in taken:
                 if not followed.stopped:
                     followed.partition.truncated()
                 told(error is None)
-            if self._waiting:
+            if self._waiting and not self._under_way:
                 self._armed = True
                 self.node.timers.after(0, self._go_on)
 
-        self.node.directory.truncate_many([cut for _, cut, _ in taken], done)
+        home.truncate_many([cut for _, cut, _ in taken], done)
 
     def _go_on(self) -> None:
         self._armed = False

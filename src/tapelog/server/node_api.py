@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from tapelog.base.config import BrokerSettings
-from tapelog.base.ports import Clock
+from tapelog.base.ports import Clock, Disk, DiskError
 from tapelog.base.timers import Timers
 from tapelog.replication.hub import Hub
 from tapelog.replication.throttle import Throttle
+from tapelog.server.tier import TierReading
 from tapelog.wire.errors import KafkaError
 
 if TYPE_CHECKING:
@@ -41,6 +42,20 @@ class TopicState:
         self.internal = name in INTERNAL_TOPICS
 
 
+class LogDir:
+    """A log directory as DescribeLogDirs tells it; bytes are -1 where unknown, disk is None where it never worked."""
+
+    def __init__(
+        self, path: str, disk: Disk | None, total_bytes: int, usable_bytes: int, cordoned: bool, offline: bool
+    ) -> None:
+        self.path = path
+        self.disk = disk
+        self.total_bytes = total_bytes
+        self.usable_bytes = usable_bytes
+        self.cordoned = cordoned
+        self.offline = offline
+
+
 class NodeApi:
     """The node as its handlers see it."""
 
@@ -55,6 +70,8 @@ class NodeApi:
         """What replicas that catch up may take of this node."""
         self.rack_aware = False
         """Whether consumers are sent to the replica in their rack (`replica.selector.class`)."""
+        self.tier_reads: TierReading | None = None
+        """Reads what is in the tier alone; None where a node has no tier."""
         self.controls = True
         """Whether the active controller is this node; else requests that change metadata are carried to it."""
 
@@ -177,21 +194,11 @@ class NodeApi:
         """Make moved start offsets durable, then call done; with an error if they could not be."""
         raise NotImplementedError
 
-    @property
-    def log_dir(self) -> str:
-        """Where the logs are."""
+    def disk_failed(self, partition: Partition, error: DiskError) -> None:
+        """Reading a partition's files failed: its directory is tested, and goes offline if it does not work."""
         raise NotImplementedError
 
     @property
-    def log_dir_cordoned(self) -> bool:
-        """Whether the directory shall get no new replicas (`cordoned.log.dirs`)."""
-        raise NotImplementedError
-
-    @property
-    def storage_failed(self) -> bool:
-        """Whether the log directory is offline."""
-        raise NotImplementedError
-
-    def disk_space(self) -> tuple[int, int]:
-        """Total and usable bytes of the log directory's file system; -1 where unknown."""
+    def log_dirs(self) -> list[LogDir]:
+        """Where the logs are: each directory, in the order of the configuration."""
         raise NotImplementedError

@@ -92,6 +92,8 @@ class SimDisk:
         self.flush_ms_min = 0
         self.flush_ms_max = 5
         self.syncs_until_failure: int | None = None
+        self.broken = False
+        """Nothing can be read from it or written to it."""
         self.skips_syncs = False  # a planted bug: claims to have synced
         self.lost_renames: list[str] = []
         """New names that a power cut took back."""
@@ -111,7 +113,7 @@ class SimDisk:
         self._alive = False
         found = SimDisk(self.entropy, timers)
         found.capacity_bytes, found.flush_ms_max = self.capacity_bytes, self.flush_ms_max
-        found.skips_syncs = self.skips_syncs
+        found.skips_syncs, found.broken = self.skips_syncs, self.broken
         found.root = self.root.after_power_cut(self.entropy, {}, found.lost_renames)
         found._used = sum(len(node.contents) for node in found.root.walk() if isinstance(node, FileNode))
         found.trace, found.tracing = [*self.trace, "power cut"], self.tracing
@@ -122,7 +124,7 @@ class SimDisk:
         self._alive = False
         found = SimDisk(self.entropy, timers)
         found.capacity_bytes, found.flush_ms_max = self.capacity_bytes, self.flush_ms_max
-        found.skips_syncs = self.skips_syncs
+        found.skips_syncs, found.broken = self.skips_syncs, self.broken
         found.root, found._used = self.root, self._used
         found.trace, found.tracing = [*self.trace, "kill"], self.tracing
         return found
@@ -132,8 +134,10 @@ class SimDisk:
         self._file(path).flip(position, bit)
 
     def check_alive(self) -> None:
-        """A machine that is off must not be used."""
+        """A machine that is off must not be used; a broken disk cannot be."""
         assert self._alive, "used after a crash"
+        if self.broken:
+            raise DiskError("input/output error")
 
     def account(self, what: str, path: str, grown: int, *details: int) -> None:
         """Count bytes; DiskFullError if there is no room for them."""

@@ -6,7 +6,7 @@ finds afterwards is what the simulated disk says survived. One thread, one seed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from tapelog.base.node_config import Listener, NodeConfig
@@ -27,12 +27,21 @@ ROUNDS_MAX: Final = 1000
 class SimNode:
     """One broker in the simulator."""
 
-    def __init__(self, entropy: SimEntropy, clock: SimClock, settings: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        entropy: SimEntropy,
+        clock: SimClock,
+        settings: Mapping[str, str] | None = None,
+        log_dirs: Sequence[str] = ("logs",),
+    ) -> None:
         self.entropy = entropy
         self.clock = clock
         self.settings = dict(settings or {})
         self.timers = Timers(clock)
         self.disk = SimDisk(entropy.fork(), self.timers)
+        self.log_dirs = list(log_dirs)
+        self.others = {path: SimDisk(entropy.fork(), self.timers) for path in self.log_dirs[1:]}
+        """The disks of all log directories but the first."""
         self.core: NodeCore | None = None
         self.failure: DiskError | None = None
         self._receivers: dict[int, Callable[[bytes], None]] = {}
@@ -49,10 +58,10 @@ class SimNode:
             cluster_id=CLUSTER_ID,
             listeners=[Listener(LISTENER, "127.0.0.1", 9092)],
             controller_listener=Listener("CONTROLLER", "127.0.0.1", 9093),
-            log_dirs=["logs"],
+            log_dirs=[path for path in self.log_dirs if path != self.settings.get("metadata.log.dir")],
             settings=self.settings,
         )
-        core = NodeCore(config, self.clock, self.entropy.fork(), self.disk, self.timers)
+        core = NodeCore(config, self.clock, self.entropy.fork(), self.disk, self.timers, None, self.others)
         core.halt = self._halt
         self.failure = None
         core.boot()
@@ -108,19 +117,20 @@ class SimNode:
     def kill(self) -> None:
         """kill -9: the process is gone, everything written is still there."""
         self._gone()
-        self.disk = self.disk.kill(self.timers)
+        self._killed()
 
     def power_cut(self) -> None:
         """The machine loses power: what was not synced is lost, torn, or by luck still there."""
         self._gone()
         self.disk = self.disk.crash(self.timers)
+        self.others = {path: disk.crash(self.timers) for path, disk in self.others.items()}
 
     def stop(self) -> None:
         """SIGTERM: a clean shutdown."""
         assert self.core is not None
         self.core.shutdown()
         self._gone()
-        self.disk = self.disk.kill(self.timers)
+        self._killed()
 
     def invariants(self) -> None:
         """What must hold after every step."""
@@ -129,6 +139,10 @@ class SimNode:
         for partition in self.core.partitions.all():
             partition.invariants()
             partition.log.invariants()
+
+    def _killed(self) -> None:
+        self.disk = self.disk.kill(self.timers)
+        self.others = {path: disk.kill(self.timers) for path, disk in self.others.items()}
 
     def _gone(self) -> None:
         self.core = None

@@ -74,7 +74,9 @@ def test_a_broker_that_registers_unfenced_leads_at_once_what_has_no_leader() -> 
     epoch = cluster.image.brokers[1].epoch
     cluster.run(lambda image: cluster.controller.fence_broker(image, 1, epoch))
     assert cluster.image.topics["t"].partitions[0].leader == NO_LEADER
-    cluster.run(lambda image: cluster.controller.register_broker(image, registration(1, b"n" * 16, fenced=False)))
+    again = registration(1, b"n" * 16, fenced=False)
+    again.log_dirs = cluster.image.brokers[1].log_dirs
+    cluster.run(lambda image: cluster.controller.register_broker(image, again))
     assert cluster.image.topics["t"].partitions[0].leader == 1
 
 

@@ -36,6 +36,10 @@ class Node:
         self.assignments = Assignments(self)  # type: ignore[arg-type]
         self.publish(*directories)
 
+    def home(self, key: tuple[str, int]) -> Node:
+        """The directory of a replica: the only one."""
+        return self
+
     def publish(self, *directories: bytes) -> None:
         """A topic whose partitions are in these directories, here."""
         parts = tuple(PartitionImage((2, ME), (2,), 2, 0, 0, directories=(b"x" * 16, one)) for one in directories)

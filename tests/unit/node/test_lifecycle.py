@@ -41,9 +41,10 @@ class FakeNode:
         self.config = SimpleNamespace(
             cluster_id="c", settings={}, is_broker="broker" in roles, is_controller="controller" in roles
         )
-        self.directory = SimpleNamespace(directory_id=b"d" * 16, previous_broker_epoch=17, clean=True)
+        only = SimpleNamespace(directory_id=b"d" * 16, path="/data")
+        self.directory = SimpleNamespace(items=[only], ids=[b"d" * 16], previous_broker_epoch=17, clean=True)
+        self.storage = SimpleNamespace(lost_ids=[])
         self.image = SimpleNamespace(offset=10, brokers={})
-        self.log_dir = "/data"
         self.cordoned = ""
         self.metadata = SimpleNamespace(broker_epoch=-1, layers=SimpleNamespace(text=lambda name: self.cordoned))
         self.opened = True

@@ -1,4 +1,4 @@
-"""DescribeLogDirs, versions 1 to 5: the log directory, what lies in it, how much room there is, and what is busy.
+"""DescribeLogDirs, versions 1 to 5: the log directories, what lies in each, how much room there is, and what is busy.
 
 Since version 2 a partition that is written or read here has a tagged field of our own (codegen/additions), `traffic`:
 counters since its role began, and rates per second over one and five minutes. `counted_ms` says when they were read, by
@@ -10,7 +10,7 @@ from __future__ import annotations
 from tapelog.replication.partition import Partition
 from tapelog.replication.traffic import SPANS_S, look
 from tapelog.server.call import Call
-from tapelog.server.node_api import NodeApi
+from tapelog.server.node_api import LogDir, NodeApi
 from tapelog.wire.errors import ErrorCode
 from tapelog.wire.messages.describe_log_dirs_request import DescribeLogDirsRequest
 from tapelog.wire.messages.describe_log_dirs_response import (
@@ -24,24 +24,32 @@ from tapelog.wire.messages.describe_log_dirs_response import (
 
 
 def handle(node: NodeApi, call: Call, request: DescribeLogDirsRequest) -> None:
-    """Describe the one directory of this node; null topics mean all."""
-    result = DescribeLogDirsResult(log_dir=node.log_dir)
-    result.total_bytes, result.usable_bytes = node.disk_space()
-    result.is_cordoned = node.log_dir_cordoned
-    if node.storage_failed:
-        result.error_code = int(ErrorCode.KAFKA_STORAGE_ERROR)
+    """Describe every directory of this node; null topics mean all."""
     wanted: dict[str, list[int]] | None = None
     if request.topics is not None:
         wanted = {topic.topic: topic.partitions for topic in request.topics}
     now_ms = node.clock.monotonic_ms()
     look(node.hub, now_ms)
+    results = [_directory(node, directory, wanted) for directory in node.log_dirs]
+    call.reply(DescribeLogDirsResponse(results=results, counted_ms=now_ms))
+
+
+def _directory(node: NodeApi, directory: LogDir, wanted: dict[str, list[int]] | None) -> DescribeLogDirsResult:
+    result = DescribeLogDirsResult(log_dir=directory.path)
+    result.total_bytes, result.usable_bytes = directory.total_bytes, directory.usable_bytes
+    result.is_cordoned = directory.cordoned
+    if directory.offline:
+        result.error_code = int(ErrorCode.KAFKA_STORAGE_ERROR)
+        return result
     for name in sorted(node.topics if wanted is None else wanted):
         state = node.topics.get(name)
         if state is None:
             continue
         topic = DescribeLogDirsTopic(name=name)
         for partition in state.partitions:
-            if partition is not None and (wanted is None or partition.index in wanted[name]):
+            if partition is None or partition.log.disk is not directory.disk:
+                continue
+            if wanted is None or partition.index in wanted[name]:
                 topic.partitions.append(
                     DescribeLogDirsPartition(
                         partition_index=partition.index,
@@ -52,7 +60,7 @@ def handle(node: NodeApi, call: Call, request: DescribeLogDirsRequest) -> None:
                 )
         if topic.partitions:
             result.topics.append(topic)
-    call.reply(DescribeLogDirsResponse(results=[result], counted_ms=now_ms))
+    return result
 
 
 def _traffic(partition: Partition) -> PartitionTraffic | None:

@@ -24,6 +24,7 @@ from tapelog.wire.messages.fetch_request import FetchRequest
 from tapelog.wire.messages.fetch_response import FetchResponse, PartitionData
 
 MAX_WAIT_MS_MAX: Final = 30_000
+_TIERED: Final = ErrorCode.OFFSET_MOVED_TO_TIERED_STORAGE
 NEWS_MS: Final = 5
 """So long a high watermark waits for records to travel with: who reads from a follower waits for it."""
 
@@ -148,8 +149,9 @@ class ReplicaFetch(FetchWaiter):
         try:
             follower = partition.follower(self.replica, wanted.leader_epoch >= 0)
             log = partition.log
-            if wanted.offset < log.start_offset or wanted.offset > log.written_end:
-                raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, "")
+            if wanted.offset < log.local_start_offset or wanted.offset > log.written_end:
+                tiered = log.start_offset <= wanted.offset < log.local_start_offset
+                raise KafkaError(_TIERED if tiered else ErrorCode.OFFSET_OUT_OF_RANGE, "")
             if self.arriving or follower.end == wanted.offset:
                 self.claim(key, wanted, partition)
             else:
@@ -168,7 +170,8 @@ class ReplicaFetch(FetchWaiter):
                     self.node.leader_throttle.record(region.size, self.node.clock.monotonic_ms())
         except KafkaError as error:
             data.error_code = int(error.code)
-        except DiskError:
+        except DiskError as failure:
+            self.node.disk_failed(partition, failure)
             data.error_code = int(ErrorCode.KAFKA_STORAGE_ERROR)
             data.records = None
         return data
