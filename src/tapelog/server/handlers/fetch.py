@@ -146,7 +146,8 @@ class PendingFetch(FetchWaiter):
         except KafkaError as error:
             data.error_code = int(error.code)
             data.records = None
-        except DiskError:
+        except DiskError as failure:
+            self.node.disk_failed(partition, failure)
             data.error_code = int(ErrorCode.KAFKA_STORAGE_ERROR)
             data.records = None
         return data
