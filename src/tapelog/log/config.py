@@ -40,6 +40,8 @@ class LogConfig:
         self.remote_copy = given.get("remote.log.copy.disable", "false") != "true"
         self.local_retention_ms = local(number("local.retention.ms", AS_THE_WHOLE), self.retention_ms)
         self.local_retention_bytes = local(number("local.retention.bytes", AS_THE_WHOLE), self.retention_bytes)
+        # a compliance hold: nothing of the topic is deleted, whatever the other settings say
+        self.hold = given.get("tapelog.tier.hold", "false") == "true"
         self.max_message_bytes = number("max.message.bytes", 1048588)
         self.flush_messages = number("flush.messages", LONG_MAX)
         self.flush_ms = number("flush.ms", LONG_MAX)

@@ -19,7 +19,7 @@ def plan(
 
     Never one with records at or above the high watermark, never an empty one that is the only one. With a tier only
     those go that it has, all of what they hold being below tiered_end, when local.retention.* gives them up: what the
-    whole log gives up is another plan (tier.retention), which moves its start.
+    whole log gives up is another plan (tier.retention), which moves its start. Under a hold nothing is given up.
     """
     count = deletable(segments, end_offset, high_watermark)
     gone = before_start(segments, count, start_offset)
@@ -27,7 +27,7 @@ def plan(
         count = deletable(segments, end_offset, min(high_watermark, tiered_end))
         gone = max(gone, by_time(segments, count, config.local_retention_ms, now_ms))
         gone = max(gone, by_size(segments, count, config.local_retention_bytes))
-    elif config.delete:
+    elif config.delete and not config.hold:
         gone = max(gone, by_time(segments, count, config.retention_ms, now_ms))
         gone = max(gone, by_size(segments, count, config.retention_bytes))
     return segments[:gone]

@@ -92,7 +92,9 @@ class SimStore:
         self.weather = Weather()
         self.calls = 0
         self.before: Callable[[str, str], None] = _ignore
-        """Called with verb and name before each call is carried out; may raise."""
+        """Called with verb and name before each call is carried out; may raise a StoreError, or kill the process."""
+        self.after: Callable[[str, str], None] = _ignore
+        """The same when it was carried out and is not yet answered."""
         self.dead = False
         """The process was killed: nothing is carried out or answered any more."""
         self._timers = timers
@@ -163,9 +165,12 @@ class SimStore:
             result: R | StoreError
             try:
                 self.before(verb, name)
-                if failing or self.weather.gone:
+                if failing or self.dead or self.weather.gone:
                     raise UnavailableError(f"{verb} {name}: the store does not answer")
-                result = work()
+                try:
+                    result = work()
+                finally:
+                    self.after(verb, name)
                 if losing:
                     result = UnavailableError(f"{verb} {name}: the answer was lost")
             except StoreError as error:

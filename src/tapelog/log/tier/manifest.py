@@ -43,6 +43,8 @@ class SegmentEntry:
     tail_crc: int
     epochs: tuple[tuple[int, int], ...]
     """(leader epoch, first offset of it in this segment), in order."""
+    aborted_from: int = -1
+    """The least first offset of the transactions whose abortion is noted here; -1 if there are none."""
 
     @property
     def tail_size(self) -> int:
@@ -232,6 +234,7 @@ def _segment_json(entry: SegmentEntry) -> dict[str, Any]:
         "log_crc32c": f"{entry.log_crc:08x}",
         "tail_crc32c": f"{entry.tail_crc:08x}",
         "epochs": [list(pair) for pair in entry.epochs],
+        "aborted_from": entry.aborted_from,
     }
 
 
@@ -251,6 +254,7 @@ def _segment(item: dict[str, Any]) -> SegmentEntry:
         int(item["log_crc32c"], 16),
         int(item["tail_crc32c"], 16),
         tuple((int(epoch), int(start)) for epoch, start in item["epochs"]),
+        int(item["aborted_from"]),
     )
 
 
