@@ -24,8 +24,8 @@ _STRUCTURAL: Final = {
     "node.id": "node_id",
     "process.roles": "roles",
     "listeners": "listeners (tape up --listen)",
-    "log.dir": "log_dirs (tape up --log-dir)",
-    "log.dirs": "log_dirs (tape up --log-dir)",
+    "log.dir": "log_dirs (tape up --data and --log-dir)",
+    "log.dirs": "log_dirs (tape up --data and --log-dir)",
     "controller.listener.names": "controller_listener",
     "controller.quorum.voters": "voters",
 }

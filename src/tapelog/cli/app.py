@@ -42,6 +42,7 @@ app = typer.Typer(
 def up(
     listen: Annotated[str, typer.Option("--listen", metavar="HOST:PORT", help=HELP["listen"])] = DEFAULT_LISTEN,
     data: Annotated[str, typer.Option("--data", metavar="DIR", help=HELP["data"])] = DEFAULT_DATA,
+    log_dir: Annotated[list[str] | None, typer.Option("--log-dir", metavar="DIR", help=HELP["log-dir"])] = None,
     nodes: Annotated[int | None, typer.Option("--nodes", metavar="N", help=HELP["nodes"])] = None,
     settings: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help=HELP["set"])] = None,
     bare: Annotated[bool, typer.Option("--bare", help=HELP["bare"])] = False,
@@ -51,7 +52,7 @@ def up(
 
     Example: tape up --nodes 3 --listen 127.0.0.1:9092 --data ./tapelog-data --set log.retention.hours=24
     """
-    raise typer.Exit(run_up(listen, data, nodes, settings or [], bare, as_json=json))
+    raise typer.Exit(run_up(listen, data, nodes, settings or [], bare, log_dir or [], as_json=json))
 
 
 @app.command(rich_help_panel="Brokers")
@@ -70,6 +71,7 @@ def node(
 def format_nodes(
     listen: Annotated[str, typer.Option("--listen", metavar="HOST:PORT", help=HELP["listen"])] = DEFAULT_LISTEN,
     data: Annotated[str, typer.Option("--data", metavar="DIR", help=HELP["data"])] = DEFAULT_DATA,
+    log_dir: Annotated[list[str] | None, typer.Option("--log-dir", metavar="DIR", help=HELP["log-dir"])] = None,
     nodes: Annotated[int, typer.Option("--nodes", metavar="N", help="How many nodes.")] = 1,
     on: Annotated[
         list[str] | None,
@@ -84,7 +86,7 @@ def format_nodes(
 
     Example: tape format --data ./new --on a.example:9092 --on b.example:9092 --on c.example:9092
     """
-    raise typer.Exit(run_format(listen, data, nodes, settings or [], on or [], as_json=json))
+    raise typer.Exit(run_format(listen, data, nodes, settings or [], on or [], log_dir or [], as_json=json))
 
 
 app.command(rich_help_panel="Brokers")(router)

@@ -86,9 +86,11 @@ def replication_settings(nodes: int) -> dict[str, str]:
     }
 
 
-def planned(data: str, host: str, port: int, nodes: int, settings: dict[str, str]) -> list[PlannedNode]:
-    """The nodes of the cluster in `data`, new or continued. Raises PlanError, and ValueError for settings no node can
-    run with; writes nothing."""
+def planned(
+    data: str, host: str, port: int, nodes: int, settings: dict[str, str], places: Sequence[str] = ()
+) -> list[PlannedNode]:
+    """The nodes of the cluster in `data`, new or continued, with log directories in these places as well. PlanError,
+    and ValueError for settings no node can run with; writes nothing."""
     _check_request(port, nodes, settings)
     numbers = present(data)
     if numbers and numbers[-1] > nodes:
@@ -121,7 +123,7 @@ def planned(data: str, host: str, port: int, nodes: int, settings: dict[str, str
                     roles=(ROLE_BROKER, ROLE_CONTROLLER) if controller is not None else (ROLE_BROKER,),
                     listeners=[Listener("PLAINTEXT", host, _port(port, number, earlier, ports))],
                     controller_listener=controller,
-                    log_dirs=[os.path.join(directory_of(data, number), node_files.LOG_DIR)],
+                    log_dirs=node_files.log_dirs(directory_of(data, number), places, earlier),
                     voters=voters,
                     settings=chosen,
                 ),
@@ -131,7 +133,9 @@ def planned(data: str, host: str, port: int, nodes: int, settings: dict[str, str
     return plan
 
 
-def planned_on(data: str, addresses: Sequence[tuple[str, int]], settings: dict[str, str]) -> list[PlannedNode]:
+def planned_on(
+    data: str, addresses: Sequence[tuple[str, int]], settings: dict[str, str], places: Sequence[str] = ()
+) -> list[PlannedNode]:
     """A new cluster on several machines: one node for each address, its controller one port further."""
     if present(data):
         raise PlanError(f"{data} holds nodes already", "nodes of several machines are made once, in an empty place")
@@ -150,7 +154,7 @@ def planned_on(data: str, addresses: Sequence[tuple[str, int]], settings: dict[s
             roles=(ROLE_BROKER, ROLE_CONTROLLER) if i < count else (ROLE_BROKER,),
             listeners=[Listener("PLAINTEXT", host, port)],
             controller_listener=Listener("CONTROLLER", host, port + 1) if i < count else None,
-            log_dirs=[os.path.join(directory, node_files.LOG_DIR)],
+            log_dirs=node_files.log_dirs(directory, places, None),
             voters=voters,
             settings={**node_files.DEFAULTS, **replication_settings(len(addresses)), **settings},
         )
@@ -253,7 +257,7 @@ def write(plan: list[PlannedNode]) -> None:
 
 def format_directory(config: NodeConfig, directory_id: bytes) -> None:
     """Make the log directory of a new node and write down whose it is; one that is somebody's already stays so."""
-    (path,) = config.log_dirs
+    path = config.metadata_log_dir
     os.makedirs(path, exist_ok=True)
     if os.path.exists(os.path.join(path, META_PROPERTIES)):
         return

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+from collections.abc import Sequence
 
 from tapelog.base import ids
 from tapelog.base.node_config import Listener, NodeConfig
@@ -15,6 +16,7 @@ from tapelog.base.node_config import Listener, NodeConfig
 CONFIG_FILE = "node.toml"
 PID_FILE = "pid"
 LOG_DIR = "logs"
+METADATA_DIR = "metadata.log.dir"
 
 PORTS = (20_000, 32_000)
 PORT_TRIES = 100
@@ -24,7 +26,9 @@ DEFAULTS = {"group.initial.rebalance.delay.ms": "0", "socket.send.buffer.bytes":
 fetches are fastest with a send buffer of this size (ADR 0006)."""
 
 
-def configured(directory: str, host: str, port: int, settings: dict[str, str]) -> NodeConfig:
+def configured(
+    directory: str, host: str, port: int, settings: dict[str, str], places: Sequence[str] = ()
+) -> NodeConfig:
     """A configuration from the command line; ids and the controller's port come from an earlier node.toml if any.
 
     Raises ValueError for one that no node can run with.
@@ -38,10 +42,18 @@ def configured(directory: str, host: str, port: int, settings: dict[str, str]) -
         cluster_id=new_cluster_id() if before is None else before.cluster_id,
         listeners=[Listener("PLAINTEXT", host, port)],
         controller_listener=controller,
-        log_dirs=[os.path.join(directory, LOG_DIR)],
+        log_dirs=log_dirs(directory, places, before),
         voters=[] if before is None else before.voters,
         settings={**DEFAULTS, **settings},
     )
+
+
+def log_dirs(directory: str, places: Sequence[str], before: NodeConfig | None) -> list[str]:
+    """A node's log directories: its own first, then one in each of the places; without any, those it had."""
+    own = os.path.join(directory, LOG_DIR)
+    if places:
+        return [own, *(os.path.join(os.path.abspath(place), os.path.basename(directory)) for place in places)]
+    return before.log_dirs if before is not None else [own]
 
 
 class _SystemEntropy:
@@ -62,15 +74,19 @@ def load(directory: str) -> NodeConfig:
     with open(os.path.join(directory, CONFIG_FILE), encoding="utf-8") as opened:
         config = NodeConfig.from_toml(opened.read())
     config.log_dirs = [os.path.join(directory, path) for path in config.log_dirs]
+    if config.settings.get(METADATA_DIR):
+        config.settings[METADATA_DIR] = os.path.join(directory, config.settings[METADATA_DIR])
     return config
 
 
 def save(config: NodeConfig, directory: str) -> None:
     """Write node.toml, whole or not at all even if the power goes, if it would change."""
-    paths = config.log_dirs
-    config.log_dirs = [os.path.relpath(path, directory) if _is_inside(path, directory) else path for path in paths]
+    paths, settings = config.log_dirs, config.settings
+    config.log_dirs = [_told(path, directory) for path in paths]
+    if settings.get(METADATA_DIR):
+        config.settings = {**settings, METADATA_DIR: _told(settings[METADATA_DIR], directory)}
     text = config.to_toml()
-    config.log_dirs = paths
+    config.log_dirs, config.settings = paths, settings
     path = os.path.join(directory, CONFIG_FILE)
     with contextlib.suppress(OSError), open(path, encoding="utf-8") as opened:
         if opened.read() == text:
@@ -93,6 +109,10 @@ def replace(path: str, content: bytes) -> None:
             os.fsync(fd)
         finally:
             os.close(fd)
+
+
+def _told(path: str, directory: str) -> str:
+    return os.path.relpath(path, directory) if _is_inside(path, directory) else path
 
 
 def _is_inside(path: str, directory: str) -> bool:

@@ -37,6 +37,7 @@ CONTROLLER_PORT_TRIES = 3
 HELP = {
     "listen": "Where clients connect; port 0 takes a free one.",
     "data": "Where everything is kept.",
+    "log-dir": "Another place for logs, as a second disk; each node keeps some of its partitions there. Repeatable.",
     "nodes": "How many nodes, on ports from PORT up. Default: as many as DIR has, else one.",
     "set": "A Kafka broker config, e.g. --set num.partitions=3. Repeatable.",
     "bare": "Start no front doors, only the broker.",
@@ -58,7 +59,7 @@ def run_quick(words: Sequence[str]) -> int:
             if len(positional) != 1:
                 raise UpError("which node?", "tape node DIR/node-1", EXIT_USAGE)
             return run_node(positional[0], as_json=as_json)
-        valued = ("--listen", "--data", "--nodes", "--set", *(["--on"] if words[0] == "format" else []))
+        valued = ("--listen", "--data", "--log-dir", "--nodes", "--set", *(["--on"] if words[0] == "format" else []))
         found, positional = parse(words[1:], valued=valued, flags=("--bare", "--json"))
         if positional:
             raise UpError(f"what is {positional[0]!r}?", f"tape {words[0]} --help", EXIT_USAGE)
@@ -67,17 +68,25 @@ def run_quick(words: Sequence[str]) -> int:
             raise UpError(f"--nodes {number!r} is not a number", "--nodes 3", EXIT_USAGE)
         listen, data = found.get("--listen", [DEFAULT_LISTEN])[-1], found.get("--data", [DEFAULT_DATA])[-1]
         nodes, settings = int(number) if number else None, found.get("--set", [])
+        places = found.get("--log-dir", [])
         if words[0] == "format":
             from tapelog.cli.up_cluster import run_format
 
-            return run_format(listen, data, nodes or 1, settings, found.get("--on", []), as_json=as_json)
-        return run_up(listen, data, nodes, settings, "--bare" in found, as_json=as_json)
+            return run_format(listen, data, nodes or 1, settings, found.get("--on", []), places, as_json=as_json)
+        return run_up(listen, data, nodes, settings, "--bare" in found, places, as_json=as_json)
     except UpError as error:
         return told(error, as_json)
 
 
 def run_up(
-    listen: str, data: str, nodes: int | None, settings: Sequence[str], bare: bool, *, as_json: bool = False
+    listen: str,
+    data: str,
+    nodes: int | None,
+    settings: Sequence[str],
+    bare: bool,
+    places: Sequence[str] = (),
+    *,
+    as_json: bool = False,
 ) -> int:
     """Run the nodes of a new or existing data directory; returns the exit code."""
     try:
@@ -87,7 +96,7 @@ def run_up(
 
         count = up_cluster.size(data, nodes)
         if count is not None:
-            plan = up_cluster.prepared(data, host, port, count, chosen)
+            plan = up_cluster.prepared(data, host, port, count, chosen, places)
             afterwards = watch_parent(plan[0].directory) if PARENT_FLAG in os.environ else None
             code = up_cluster.run(plan, as_json)
             if afterwards is not None:
@@ -100,7 +109,7 @@ def run_up(
         if port:
             refuse_taken(host, port)
         try:
-            config = node_files.configured(directory, host, port, chosen)
+            config = node_files.configured(directory, host, port, chosen, places)
         except ValueError as error:
             raise UpError(str(error), "--set takes Kafka's broker configs; `tape up --help`", EXIT_USAGE) from None
         try:

@@ -35,10 +35,12 @@ def _has_voters(data: str) -> bool:
         return False  # told when it is used
 
 
-def prepared(data: str, host: str, port: int, nodes: int, settings: dict[str, str]) -> list[PlannedNode]:
+def prepared(
+    data: str, host: str, port: int, nodes: int, settings: dict[str, str], places: Sequence[str] = ()
+) -> list[PlannedNode]:
     """Directories and configurations written, nothing started. UpError if it cannot be; then nothing is left behind."""
     try:
-        plan = cluster_files.planned(data, host, port, nodes, settings)
+        plan = cluster_files.planned(data, host, port, nodes, settings, places)
     except PlanError as error:
         raise UpError(str(error), error.hint, EXIT_USAGE) from None
     except ValueError as error:
@@ -75,10 +77,12 @@ def run(plan: Sequence[PlannedNode], as_json: bool) -> int:
     return Supervisor([(node.config.node_id, node.directory) for node in plan], ready).run()
 
 
-def prepared_on(data: str, addresses: Sequence[str], settings: dict[str, str]) -> list[PlannedNode]:
+def prepared_on(
+    data: str, addresses: Sequence[str], settings: dict[str, str], places: Sequence[str] = ()
+) -> list[PlannedNode]:
     """Directories for nodes on several machines, to be copied there. UpError if it cannot be."""
     try:
-        plan = cluster_files.planned_on(data, [parse_address(text) for text in addresses], settings)
+        plan = cluster_files.planned_on(data, [parse_address(text) for text in addresses], settings, places)
     except PlanError as error:
         raise UpError(str(error), error.hint, EXIT_USAGE) from None
     except ValueError as error:
@@ -87,15 +91,22 @@ def prepared_on(data: str, addresses: Sequence[str], settings: dict[str, str]) -
 
 
 def run_format(
-    listen: str, data: str, nodes: int, settings: Sequence[str], on: Sequence[str] = (), *, as_json: bool = False
+    listen: str,
+    data: str,
+    nodes: int,
+    settings: Sequence[str],
+    on: Sequence[str] = (),
+    places: Sequence[str] = (),
+    *,
+    as_json: bool = False,
 ) -> int:
     """`tape format`: make the directories of a cluster without starting it; prints where they are."""
     try:
         chosen = parse_settings(settings)
         if on:
-            plan = prepared_on(data, on, chosen)
+            plan = prepared_on(data, on, chosen, places)
         else:
-            plan = prepared(data, *parse_address(listen), nodes, chosen)
+            plan = prepared(data, *parse_address(listen), nodes, chosen, places)
     except UpError as error:
         return told(error, as_json)
     if as_json:

@@ -63,7 +63,7 @@ def _identity(directory: str) -> tuple[NodeConfig, bytes]:
         raise CliError(f"there is no node.toml in {directory}", "give a node's directory", EXIT_NOT_FOUND) from None
     except ValueError as error:
         raise CliError(f"{directory}: {error}", "change its node.toml", EXIT_USAGE) from None
-    directory_id = cluster_files.directory_id_in(config.log_dirs[0])
+    directory_id = cluster_files.directory_id_in(config.metadata_log_dir)
     if directory_id is None:
         raise CliError(
             f"the node in {directory} has never run", f"start it first: `tape node {directory}`", EXIT_FAILED

@@ -188,3 +188,26 @@ def test_nodes_on_several_machines_know_each_other_by_address(
     assert "(on b.example)" in capsys.readouterr().out
     assert main(["format", "--data", str(tmp_path), *hosts]) == 2
     assert "holds nodes already" in capsys.readouterr().err
+
+
+def test_every_node_gets_a_log_directory_in_each_place_and_keeps_it(tmp_path: Path) -> None:
+    data, places = str(tmp_path / "data"), [str(tmp_path / "b"), str(tmp_path / "c")]
+    plan = planned(data, "127.0.0.1", 0, 2, {}, places)
+    for number, node in enumerate(plan, 1):
+        assert node.config.log_dirs == [
+            str(tmp_path / "data" / f"node-{number}" / "logs"),
+            str(tmp_path / "b" / f"node-{number}"),
+            str(tmp_path / "c" / f"node-{number}"),
+        ]
+    write(plan)
+    again = planned(data, "127.0.0.1", 0, 2, {})
+    assert [node.config.log_dirs for node in again] == [node.config.log_dirs for node in plan]
+
+
+def test_the_metadata_directory_moves_with_the_node(tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    config = node_files.configured(str(here), "127.0.0.1", 1, {"metadata.log.dir": str(here / "meta")})
+    node_files.save(config, str(here))
+    assert config.metadata_log_dir == str(here / "meta")
+    here.rename(there)
+    assert node_files.load(str(there)).metadata_log_dir == str(there / "meta")
