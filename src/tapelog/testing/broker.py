@@ -12,7 +12,7 @@ import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -29,6 +29,7 @@ class Broker:
     settings: Kafka broker configs, e.g. {"num.partitions": 3}.
     data: a directory to use and keep; without one, a temporary directory that is removed at the end.
     listen: where to listen; port 0 takes a free one, which restart() then keeps.
+    log_dirs: further places for partitions (`tape up --log-dir`); not removed at the end.
     """
 
     def __init__(
@@ -37,9 +38,11 @@ class Broker:
         settings: Mapping[str, str | int | float | bool] | None = None,
         data: str | os.PathLike[str] | None = None,
         listen: str = "127.0.0.1:0",
+        log_dirs: Sequence[str | os.PathLike[str]] = (),
         env: Mapping[str, str] | None = None,
         start_timeout_s: float = START_S_MAX,
     ) -> None:
+        self.log_dirs = [os.fspath(path) for path in log_dirs]
         self.settings = {name: as_text(value) for name, value in (settings or {}).items()}
         self.listen = listen
         self.env = dict(env or {})
@@ -98,6 +101,8 @@ class Broker:
     def _words(self) -> list[str]:
         listen = self.listen if self._bootstrap is None else self._bootstrap
         words = ["up", "--bare", "--listen", listen, "--data", str(self.data_dir)]
+        for path in self.log_dirs:
+            words += ["--log-dir", path]
         for name, value in self.settings.items():
             words += ["--set", f"{name}={value}"]
         return words

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -106,6 +106,7 @@ class Cluster:
 
     settings: Kafka broker configs for every node. data: a directory to use and keep; else a temporary one.
     listen: where node 1 listens, node i i-1 ports further; port 0 takes free ones.
+    log_dirs: further places for partitions, each node in `node-<number>` of each; not removed at the end.
     """
 
     def __init__(
@@ -115,12 +116,14 @@ class Cluster:
         settings: Mapping[str, str | int | float | bool] | None = None,
         data: str | os.PathLike[str] | None = None,
         listen: str = "127.0.0.1:0",
+        log_dirs: Sequence[str | os.PathLike[str]] = (),
         env: Mapping[str, str] | None = None,
         start_timeout_s: float = START_S_MAX,
     ) -> None:
         if nodes < 1:
             raise BrokerError(f"Cluster(nodes={nodes}): a cluster has at least one node")
         self.size = nodes
+        self.log_dirs = [os.fspath(path) for path in log_dirs]
         self.settings = {name: as_text(value) for name, value in (settings or {}).items()}
         self.listen = listen
         self.env = dict(env or {})
@@ -173,6 +176,8 @@ class Cluster:
         if self._data is None:
             self._data = Path(tempfile.mkdtemp(prefix="tapelog-"))
         words = ["format", "--json", "--nodes", str(self.size), "--listen", self.listen, "--data", str(self._data)]
+        for path in self.log_dirs:
+            words += ["--log-dir", path]
         for name, value in self.settings.items():
             words += ["--set", f"{name}={value}"]
         ran = subprocess.run(

@@ -1,0 +1,164 @@
+"""Disks of real processes that fail: what lies elsewhere goes on, and nothing that was acknowledged is lost."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from tapelog.testing import Broker, Cluster
+from tests.chaos.small_disks import SmallDisk, small_disk
+from tests.support.waiting import until
+
+TOPIC = "orders"
+PARTITIONS = 6
+
+
+class Load:
+    """A producer that never stops; `acknowledged` has every value that was, by partition."""
+
+    def __init__(self, bootstrap: str, **settings: object) -> None:
+        self.acknowledged: dict[int, list[bytes]] = {index: [] for index in range(PARTITIONS)}
+        self.refused: dict[int, int] = dict.fromkeys(range(PARTITIONS), 0)
+        self._producer = Producer(
+            {"bootstrap.servers": bootstrap, "acks": "all", "linger.ms": 5, "message.timeout.ms": 2000, **settings}
+        )
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        number = 0
+        while not self._over.is_set():
+            number += 1
+            value = b"%d-%s" % (number, b"x" * 500)
+            try:
+                self._producer.produce(TOPIC, value, partition=number % PARTITIONS, on_delivery=self._told)
+            except BufferError:
+                pass
+            self._producer.poll(0.002)
+
+    def _told(self, error: KafkaError | None, message: Message) -> None:
+        if error is None:
+            self.acknowledged[message.partition()].append(message.value())
+        else:
+            self.refused[message.partition()] += 1
+
+    def goes_on(self, indexes: list[int], records: int = 20) -> None:
+        """Wait until so many more records of each of these partitions are acknowledged."""
+        before = {index: len(self.acknowledged[index]) for index in indexes}
+        until(
+            lambda: all(len(self.acknowledged[index]) >= before[index] + records for index in indexes),
+            f"partitions {indexes} take records",
+            seconds=60,
+        )
+
+    def stop(self) -> None:
+        self._over.set()
+        self._thread.join()
+        self._producer.flush(30)
+
+
+def make_topic(bootstrap: str, replicas: int) -> None:
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    admin.create_topics([NewTopic(TOPIC, PARTITIONS, replicas)])[TOPIC].result(30)
+
+
+def read(bootstrap: str, index: int) -> list[bytes]:
+    """Every value of a partition, in order."""
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "g", "enable.auto.commit": False})
+    try:
+        until(lambda: consumer.get_watermark_offsets(TopicPartition(TOPIC, index), timeout=5), "a leader", seconds=30)
+        _, end = consumer.get_watermark_offsets(TopicPartition(TOPIC, index), timeout=10)
+        consumer.assign([TopicPartition(TOPIC, index, 0)])
+        values: list[bytes] = []
+        offset = 0
+        while offset < end:
+            for message in consumer.consume(min(500, end - offset), 1.0):
+                assert message.error() is None, message.error()
+                values.append(message.value())
+                offset = message.offset() + 1
+        return values
+    finally:
+        consumer.close()
+
+
+def check(bootstrap: str, load: Load) -> None:
+    """Everything acknowledged is there, in order; what was refused may be."""
+    for index in range(PARTITIONS):
+        found = iter(read(bootstrap, index))
+        for value in load.acknowledged[index]:
+            assert value in found, f"{value[:12]!r} of partition {index} is lost, or not in order"
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[SmallDisk]:
+    """Where node 2 keeps half of its partitions."""
+    made = small_disk(tmp_path / "place" / "node-2", tmp_path / "image")
+    yield made
+    made.unmount()
+
+
+def _on(path: Path) -> list[int]:
+    return sorted(int(found.name.rpartition("-")[2]) for found in path.glob(f"{TOPIC}-*"))
+
+
+@pytest.mark.slow
+def test_one_node_goes_on_with_the_directories_that_work(tmp_path: Path) -> None:
+    disk = small_disk(tmp_path / "place" / "node-1", tmp_path / "image")
+    broker = Broker(data=tmp_path / "data", log_dirs=[tmp_path / "place"])
+    try:
+        broker.start()
+        make_topic(broker.bootstrap, 1)
+        lost = _on(disk.path)
+        kept = [index for index in range(PARTITIONS) if index not in lost]
+        assert len(lost) == len(kept) == PARTITIONS // 2
+        load = Load(broker.bootstrap)
+        load.goes_on([*lost, *kept])
+        disk.fail()
+        until(lambda: all(load.refused[index] for index in lost), "the lost partitions refuse records", seconds=60)
+        load.goes_on(kept, 50)
+        assert "is offline" in broker.log()
+        load.stop()
+        broker.restart()
+        assert sorted(read(broker.bootstrap, kept[0])) == sorted(load.acknowledged[kept[0]])
+        broker.stop()
+        disk.mend()
+        broker.start()
+        check(broker.bootstrap, load)
+    finally:
+        broker.close()
+        disk.unmount()
+
+
+@pytest.mark.slow
+def test_in_a_cluster_others_lead_what_a_failed_directory_held(tmp_path: Path, disk: SmallDisk) -> None:
+    with Cluster(3, data=tmp_path / "data", log_dirs=[tmp_path / "place"]) as cluster:
+        make_topic(cluster.bootstrap, 3)
+        lost = _on(disk.path)
+        assert len(lost) == PARTITIONS // 2
+        admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
+        load = Load(cluster.bootstrap, **{"message.timeout.ms": 60_000})
+        load.goes_on(list(range(PARTITIONS)))
+        disk.fail()
+
+        def isr(index: int) -> list[int]:
+            return sorted(admin.list_topics(TOPIC, 10).topics[TOPIC].partitions[index].isrs)
+
+        until(lambda: all(isr(index) == [1, 3] for index in lost), "others lead", seconds=60)
+        load.goes_on(list(range(PARTITIONS)), 50)
+        assert all(2 in isr(index) for index in range(PARTITIONS) if index not in lost), "and it keeps the rest"
+        assert cluster.node(2).running
+        cluster.node(2).stop()
+        disk.mend()
+        cluster.node(2).start()
+        until(lambda: all(isr(index) == [1, 2, 3] for index in range(PARTITIONS)), "all are in sync again", seconds=60)
+        load.stop()
+        assert not any(load.refused.values()), load.refused
+        check(cluster.bootstrap, load)
+        cluster.node(1).kill()
+        cluster.node(3).kill()
