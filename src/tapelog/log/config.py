@@ -55,6 +55,8 @@ class LogConfig:
         self.min_cleanable_dirty_ratio = float(given.get("min.cleanable.dirty.ratio", "0.5"))
         self.min_compaction_lag_ms = number("min.compaction.lag.ms", 0)
         self.max_compaction_lag_ms = number("max.compaction.lag.ms", LONG_MAX)
+        if self.compact:  # what is appended to is not compacted: it must not be so for longer than the lag allows
+            self.segment_ms = min(self.segment_ms, self.max_compaction_lag_ms)
         self.delete_retention_ms = number("delete.retention.ms", 86400000)
         self.compression_type = given.get("compression.type", "producer")
         self.codec = CODECS.get(self.compression_type, KEEP_CODEC)

@@ -14,12 +14,14 @@ from tapelog.base.config import BrokerSettings
 from tapelog.base.node_config import NodeConfig
 from tapelog.base.ports import Clock, Disk, DiskError, DiskFullError, Entropy, Net
 from tapelog.base.timers import Timers
+from tapelog.log.compaction.order import CleaningWorker
 from tapelog.log.directories import LogDirectories
 from tapelog.metadata.controller import Controller
 from tapelog.metadata.delta import ImageDelta
 from tapelog.metadata.image import Endpoint, MetadataImage
 from tapelog.metadata.outcome import Outcome
 from tapelog.node.belonging import Belonging
+from tapelog.node.cleaner import Cleaner
 from tapelog.node.coordinators import Coordinators
 from tapelog.node.creation import TopicCreation
 from tapelog.node.duties import ControllerDuties
@@ -68,8 +70,10 @@ class NodeCore(NodeApi):
         timers: Timers,
         net: Net | None = None,
         disks: Mapping[str, Disk | DiskError] | None = None,
+        cleaning: Callable[[], CleaningWorker] | None = None,
     ) -> None:
-        """disk: of the metadata's directory; disks: of the other log directories, or why there is none."""
+        """disk: of the metadata's directory; disks: of the other log directories, or why there is none; cleaning: makes
+        one who compacts logs (without, nobody does)."""
         super().__init__(clock, timers)
         self.config = config
         self.entropy = entropy
@@ -104,6 +108,7 @@ class NodeCore(NodeApi):
         if self.presence is not None:
             self.metadata.active_changed.append(self.presence.active_changed)
         self.housekeeping = Housekeeping(self)
+        self.cleaner = Cleaner(self, cleaning)
         self.isr = IsrUpdates(self)
         self._markers = LocalMarkers(self)
         self.coordinators: Coordinators
@@ -190,6 +195,7 @@ class NodeCore(NodeApi):
     def shutdown(self) -> None:
         """Close everything cleanly: the next start reads no more than checkpoints."""
         self.housekeeping.stop()
+        self.cleaner.stop()
         self.isr.stop()
         self.lifecycle.stop()
         self.part()
@@ -222,6 +228,7 @@ class NodeCore(NodeApi):
             self.partitions.create(delta.changed_topics)
         if delta.changed_configs:
             self.partitions.configure(delta.changed_configs)
+            self.cleaner.configured()
         if delta.deleted_topics:
             names = [topic.name for topic in delta.deleted_topics]
             self.coordinators.resign([name for name in names if name not in self.topics])

@@ -37,6 +37,7 @@ class Housekeeping:
         node.timers.after(WATCH_MS, self._watch_checkpoint)
         node.timers.after(node.setting_int("log.retention.check.interval.ms"), self._retention)
         node.timers.after(node.setting_int("producer.id.expiration.check.interval.ms"), self._producers)
+        node.cleaner.start()
 
     def stop(self) -> None:
         """No more work after this."""
@@ -66,7 +67,7 @@ class Housekeeping:
         for directory in directories.every:
             share = directories.share(directory, high_watermarks)
             written = any(held.bytes_since_checkpoint for held in directory.logs.values())
-            if written or share != directory.high_watermarks:
+            if written or share != directory.high_watermarks or directory.cleaned_offsets_moved():
                 directory.start_checkpoint(share, self._recorder(directory))
             moved = moved or directory.start_offsets_moved()
         if moved:

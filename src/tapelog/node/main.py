@@ -18,6 +18,7 @@ from typing import IO, Final
 from tapelog.base.node_config import Listener, NodeConfig
 from tapelog.base.ports import Disk, DiskError, Net
 from tapelog.base.timers import Timers
+from tapelog.log.compaction.order import CleaningWorker
 from tapelog.metadata.fault import MetadataFault
 from tapelog.metadata.image import Endpoint
 from tapelog.node.core import NodeCore
@@ -87,7 +88,7 @@ def _run(config: NodeConfig, broken: dict[str, DiskError], on_ready: Callable[[s
         for path in config.log_dirs
         if path != metadata
     }
-    core = NodeCore(config, clock, SystemEntropy(), disk, timers, _net(config, reactor), others)
+    core = NodeCore(config, clock, SystemEntropy(), disk, timers, _net(config, reactor), others, _cleaning(reactor))
     failed: list[str] = []
 
     def halt(reason: object) -> None:
@@ -141,6 +142,15 @@ def _net(config: NodeConfig, reactor: Reactor) -> Net | None:
     from tapelog.node.outbound import Outbound
 
     return Outbound(reactor, Aside(reactor.post).start_job)
+
+
+def _cleaning(reactor: Reactor) -> Callable[[], CleaningWorker]:
+    def make() -> CleaningWorker:
+        from tapelog.node.cleaner_process import ProcessWorker
+
+        return ProcessWorker(reactor.post)
+
+    return make
 
 
 def _calm_the_collector() -> None:

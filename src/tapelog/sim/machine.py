@@ -17,6 +17,7 @@ from tapelog.log.checkpoints import render_meta_properties
 from tapelog.metadata.image import Endpoint
 from tapelog.node.core import NodeCore
 from tapelog.server.connection import Connection
+from tapelog.sim.cleaning import workers
 from tapelog.sim.clock import NodeClock
 from tapelog.sim.disk import SimDisk
 from tapelog.sim.entropy import SimEntropy
@@ -167,7 +168,16 @@ class Machine:
         )
         self.boots += 1
         self.failure = None
-        core = NodeCore(config, self.clock, self.entropy.fork(), self.disk, self.timers, self.net.of(self.name))
+        cleaning = workers(self.timers, self.entropy.fork(), {DIRECTORY: self.disk})
+        core = NodeCore(
+            config,
+            self.clock,
+            self.entropy.fork(),
+            self.disk,
+            self.timers,
+            self.net.of(self.name),
+            cleaning=cleaning,
+        )
         core.halt = self._halt
         core.refused = self._refused
         self.core = core

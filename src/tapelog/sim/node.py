@@ -15,6 +15,7 @@ from tapelog.base.timers import Timers
 from tapelog.metadata.image import Endpoint
 from tapelog.node.core import NodeCore
 from tapelog.server.connection import Connection
+from tapelog.sim.cleaning import workers
 from tapelog.sim.clock import SimClock
 from tapelog.sim.disk import SimDisk
 from tapelog.sim.entropy import SimEntropy
@@ -61,7 +62,8 @@ class SimNode:
             log_dirs=[path for path in self.log_dirs if path != self.settings.get("metadata.log.dir")],
             settings=self.settings,
         )
-        core = NodeCore(config, self.clock, self.entropy.fork(), self.disk, self.timers, None, self.others)
+        cleaning = workers(self.timers, self.entropy.fork(), {self.log_dirs[0]: self.disk, **self.others})
+        core = NodeCore(config, self.clock, self.entropy.fork(), self.disk, self.timers, None, self.others, cleaning)
         core.halt = self._halt
         self.failure = None
         core.boot()

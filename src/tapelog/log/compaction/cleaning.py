@@ -10,8 +10,7 @@ anew.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from librt.strings import read_i32_be, read_i64_be
 
@@ -32,8 +31,7 @@ STEP_BYTES: Final = 1024 * 1024
 """What a step reads and writes unless told otherwise."""
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(NamedTuple):
     """Everything a cleaning needs to know, as values."""
 
     directory: str
@@ -46,8 +44,7 @@ class Job:
     """Of the log when the job was made: after a truncation its results are worth nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cleaned:
+class Cleaned(NamedTuple):
     """Segments that became one, under the names of `CleanedSegment`."""
 
     directory: str
@@ -56,17 +53,19 @@ class Cleaned:
     generation: int
 
 
-@dataclass(slots=True)
 class Statistics:
     """What a cleaning has done so far."""
 
-    mapped_bytes: int = 0
-    read_bytes: int = 0
-    written_bytes: int = 0
-    records_read: int = 0
-    records_kept: int = 0
-    unkeyed: int = 0
-    keys: int = 0
+    __slots__ = ("keys", "mapped_bytes", "read_bytes", "records_kept", "records_read", "unkeyed", "written_bytes")
+
+    def __init__(self) -> None:
+        self.mapped_bytes = 0
+        self.read_bytes = 0
+        self.written_bytes = 0
+        self.records_read = 0
+        self.records_kept = 0
+        self.unkeyed = 0
+        self.keys = 0
 
 
 def job_of(log: StoredLog, plan: CleaningPlan) -> Job:

@@ -1,14 +1,13 @@
 """What a node asks of whoever cleans, and what it hears back: values, which fit through a pipe.
 
 `CleaningWorker` is the port. `node/cleaner_process` has the one that is a child process, `sim/cleaning` one that takes
-steps of virtual time; both carry out an order with `carried_out`.
+steps of virtual time; both carry out an order as an `Execution`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from dataclasses import astuple, dataclass
-from typing import Any, Final, Protocol
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple, Protocol
 
 from tapelog.base.ports import Disk, DiskError, DiskFullError
 from tapelog.log.compaction import swap
@@ -30,8 +29,7 @@ DIED: Final = "died"
 """Whoever cleaned has ended; nothing is said of the log."""
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+class Order(NamedTuple):
     """A log to clean, and with what means."""
 
     job: Job
@@ -43,16 +41,14 @@ class Order:
     now_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(NamedTuple):
     """Every group has been told: up to where the log is clean once they are in place."""
 
     end_offset: int
     statistics: Statistics
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
+class Failed(NamedTuple):
     """It is over, and no further group comes."""
 
     kind: str
@@ -97,38 +93,64 @@ def settings_of(config: LogConfig) -> dict[str, str]:
     return {name: str(value) for name, value in zip(CONFIGS, values, strict=True)}
 
 
-def carried_out(
-    disk: Disk, order: Order, step_bytes: int = STEP_BYTES
-) -> Generator[tuple[int, list[Report]], None, None]:
-    """Carry out an order in steps: each yields how many bytes it has read and written, and what is to be told. The last
-    one tells Done or Failed. Closing it early leaves nothing behind but finished groups."""
-    try:
-        keys = KeyMap(order.map_bytes, order.load_factor)
+class Execution:
+    """An order being carried out, in steps. If it is dropped without `abandon`, its files stay: as after a crash."""
+
+    def __init__(self, disk: Disk, order: Order, step_bytes: int = STEP_BYTES) -> None:
+        self.over = False
+        """The last step has told Done or Failed."""
+        self._disk = disk
+        self._order = order
+        self._step_bytes = step_bytes
+        self._cleaning: Cleaning | None = None
+
+    def step(self) -> tuple[int, list[Report]]:
+        """Go on; returns how many bytes it has read and written, and what is to be told."""
+        assert not self.over
+        try:
+            return self._step()
+        except UncleanableError as error:
+            return self._fail(UNCLEANABLE, error)
+        except DiskFullError as full:
+            return self._fail(DISK_FULL, full)
+        except DiskError as broken:
+            return self._fail(DISK, broken)
+        except FileNotFoundError as absent:
+            return self._fail(GONE, absent)
+
+    def abandon(self) -> None:
+        """Leave it, and nothing behind but groups that were told."""
+        self.over = True
+        if self._cleaning is not None:
+            self._cleaning.abandon()
+
+    def _step(self) -> tuple[int, list[Report]]:
+        cleaning = self._cleaning
+        if cleaning is None:
+            cleaning = self._cleaning = self._begun()
+        counts = cleaning.statistics
+        before = counts.mapped_bytes + counts.read_bytes + counts.written_bytes
+        reports: list[Report] = []
+        for cleaned in cleaning.step(self._step_bytes):
+            swap.prepare(self._disk, cleaned.directory, cleaned.replaced[0].base_offset)
+            reports.append(cleaned)
+        if cleaning.finished:
+            self.over = True
+            reports.append(Done(cleaning.end_offset, counts))
+        return counts.mapped_bytes + counts.read_bytes + counts.written_bytes - before, reports
+
+    def _begun(self) -> Cleaning:
+        order = self._order
+        try:
+            keys = KeyMap(order.map_bytes, order.load_factor)
+        except ValueError as error:
+            raise UncleanableError(str(error)) from None
         config = LogConfig(order.settings)
-        cleaning = Cleaning(disk, order.job, config, keys, order.now_ms, order.read_bytes)
-    except ValueError as error:
-        yield 0, [Failed(UNCLEANABLE, str(error))]
-        return
-    counts = cleaning.statistics
-    try:
-        while not cleaning.finished:
-            before = counts.mapped_bytes + counts.read_bytes + counts.written_bytes
-            reports: list[Report] = []
-            for cleaned in cleaning.step(step_bytes):
-                swap.prepare(disk, cleaned.directory, cleaned.replaced[0].base_offset)
-                reports.append(cleaned)
-            yield counts.mapped_bytes + counts.read_bytes + counts.written_bytes - before, reports
-        yield 0, [Done(cleaning.end_offset, counts)]
-    except UncleanableError as error:
-        yield 0, [Failed(UNCLEANABLE, str(error))]
-    except DiskFullError as full:
-        yield 0, [Failed(DISK_FULL, str(full))]
-    except DiskError as broken:
-        yield 0, [Failed(DISK, str(broken))]
-    except FileNotFoundError as absent:
-        yield 0, [Failed(GONE, str(absent))]
-    finally:
-        cleaning.abandon()
+        return Cleaning(self._disk, order.job, config, keys, order.now_ms, order.read_bytes)
+
+    def _fail(self, kind: str, error: Exception) -> tuple[int, list[Report]]:
+        self.abandon()
+        return 0, [Failed(kind, str(error))]
 
 
 # --- through a pipe: only what every version of marshal knows -----------------------------------------------------
@@ -140,9 +162,9 @@ def pack_order(order: Order) -> tuple[Any, ...]:
     return (
         (
             job.directory,
-            astuple(job.plan),
-            [astuple(source) for source in job.segments],
-            [(one.producer_id, one.first_offset, one.last_offset, one.last_stable_offset) for one in job.aborted],
+            tuple(job.plan),
+            [tuple(source) for source in job.segments],
+            [one.as_tuple() for one in job.aborted],
             job.producers,
             job.generation,
         ),
@@ -171,9 +193,9 @@ def unpack_order(packed: tuple[Any, ...]) -> Order:
 def pack_report(report: Report) -> tuple[Any, ...]:
     """A report as tuples, numbers and texts."""
     if isinstance(report, Cleaned):
-        return "cleaned", report.directory, [astuple(one) for one in report.replaced], report.size, report.generation
+        return "cleaned", report.directory, [tuple(one) for one in report.replaced], report.size, report.generation
     if isinstance(report, Done):
-        return "done", report.end_offset, astuple(report.statistics)
+        return "done", report.end_offset, [getattr(report.statistics, name) for name in Statistics.__slots__]
     return "failed", report.kind, report.reason
 
 
@@ -183,5 +205,8 @@ def unpack_report(packed: tuple[Any, ...]) -> Report:
     if kind == "cleaned":
         return Cleaned(packed[1], [Source(*one) for one in packed[2]], packed[3], packed[4])
     if kind == "done":
-        return Done(packed[1], Statistics(*packed[2]))
+        statistics = Statistics()
+        for name, value in zip(Statistics.__slots__, packed[2], strict=True):
+            setattr(statistics, name, value)
+        return Done(packed[1], statistics)
     return Failed(packed[1], packed[2])

@@ -6,8 +6,7 @@ Cleaning. Offsets below `first_dirty` have been cleaned before: a key occurs the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from tapelog.log.config import LONG_MAX, LogConfig
 from tapelog.log.index import OFFSET_ENTRY, TIME_ENTRY
@@ -17,8 +16,7 @@ from tapelog.log.stored import StoredLog
 UNKNOWN: Final = -1
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """What is known of one segment; the last one of a log is the one being appended to."""
 
     base_offset: int
@@ -30,8 +28,7 @@ class Source:
     time_index_bytes: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(NamedTuple):
     """How far a log may be cleaned at all."""
 
     start_offset: int
@@ -42,8 +39,7 @@ class Bounds:
     """As it is on disk: what lies above is checked batch by batch after a crash, and is left alone until then."""
 
 
-@dataclass(frozen=True, slots=True)
-class CleaningPlan:
+class CleaningPlan(NamedTuple):
     """Clean [first_dirty, first_uncleanable), and everything before it once more."""
 
     first_dirty: int

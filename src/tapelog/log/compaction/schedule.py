@@ -7,8 +7,7 @@ was deleted and made anew under the same name begins afresh.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from tapelog.log.checkpoints import TopicPartition
 from tapelog.log.compaction.cleaning import Statistics
@@ -23,8 +22,7 @@ SHARE_BYTES_MAX: Final = 2**31 - 1
 """Of memory for keys per cleaning, as in Kafka."""
 
 
-@dataclass(frozen=True, slots=True)
-class CleanerSettings:
+class CleanerSettings(NamedTuple):
     """log.cleaner.*, as they are now."""
 
     enabled: bool
@@ -66,24 +64,24 @@ class CleanerSettings:
         return self.bytes_per_second / max(1, self.workers)
 
 
-@dataclass(slots=True)
 class Record:
     """What is remembered of one log's cleanings."""
 
-    owner: object
-    """The log: another one under that name knows nothing of this."""
-    config: LogConfig
-    under_way: bool = False
-    uncleanable: str = ""
-    """Why it cannot be cleaned; empty if it can."""
-    cleanings: int = 0
-    cleaned_ms: int = -1
-    """When the last cleaning ended, by the wall clock."""
-    statistics: Statistics | None = None
-    """What the last one did."""
-    failures: int = 0
-    retry_ms: int = 0
-    """Not before then, by the monotonic clock."""
+    def __init__(self, owner: object, config: LogConfig) -> None:
+        self.owner = owner
+        """The log: another one under that name knows nothing of this."""
+        self.config = config
+        self.under_way = False
+        self.uncleanable = ""
+        """Why it cannot be cleaned; empty if it can."""
+        self.cleanings = 0
+        self.cleaned_ms = -1
+        """When the last cleaning ended, by the wall clock."""
+        self.statistics: Statistics | None = None
+        """What the last one did."""
+        self.failures = 0
+        self.retry_ms = 0
+        """Not before then, by the monotonic clock."""
 
 
 class Schedule:

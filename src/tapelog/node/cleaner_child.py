@@ -1,0 +1,163 @@
+"""The process that compacts logs for a node: `python -m tapelog.node.cleaner_child`, started by `node/cleaner_process`.
+
+It reads orders from its standard input and writes reports to its standard output: a length of four bytes, then marshal.
+It gives way to everybody else on the machine, keeps to the bytes per second it is told, listens between two steps, and
+ends when its input does: with its node, however that ends.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import marshal
+import os
+import select
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+from tapelog.log.compaction.order import GONE, Execution, Failed, pack_report, unpack_order
+from tapelog.node.system import SystemDisk
+
+NICE: Final = 10
+CLEAN: Final = "clean"
+ABANDON: Final = "abandon"
+THROTTLE: Final = "throttle"
+
+
+def framed(message: Any) -> bytes:
+    """A message as it goes through the pipe."""
+    data = marshal.dumps(message)
+    return len(data).to_bytes(4, "big") + data
+
+
+def read_message(read: Callable[[int], bytes]) -> Any:
+    """The next message; None at the end of the pipe. Blocks."""
+    size = _exactly(read, 4)
+    data = _exactly(read, int.from_bytes(size, "big")) if len(size) == 4 else b""
+    return marshal.loads(data) if data else None
+
+
+def _exactly(read: Callable[[int], bytes], size: int) -> bytes:
+    pieces: list[bytes] = []
+    while size > 0:
+        piece = read(size)
+        if not piece:
+            return b""
+        pieces.append(piece)
+        size -= len(piece)
+    return b"".join(pieces)
+
+
+class Pace:
+    """Bytes per second, kept on average; unused time is not saved up."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self.bytes_per_second = 0.0
+        self._clock = clock
+        self._free_at = clock()
+
+    def pause_s(self, spent_bytes: int) -> float:
+        """How long to rest after so many bytes."""
+        if self.bytes_per_second <= 0:
+            return 0.0
+        now = self._clock()
+        self._free_at = max(now, self._free_at) + spent_bytes / self.bytes_per_second
+        return self._free_at - now
+
+
+class Child:
+    """Works on one order at a time."""
+
+    def __init__(self, input_fd: int, output_fd: int) -> None:
+        self._input = input_fd
+        self._output = output_fd
+        self._pace = Pace(time.monotonic)
+        self._waiting: list[tuple[int, Any]] = []
+        self._abandoned = -1
+
+    def run(self) -> None:
+        """Until the node closes the pipe."""
+        while True:
+            while not self._waiting:
+                if not self._listen():
+                    return
+            number, packed = self._waiting.pop(0)
+            if not self._work(number, packed):
+                return
+
+    def _work(self, number: int, packed: Any) -> bool:
+        order = unpack_order(packed)
+        directory = order.job.directory
+        try:
+            lock = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError as error:
+            self._tell(number, pack_report(Failed(GONE, str(error))))
+            return True
+        disk = SystemDisk(os.path.dirname(directory) or ".", _at_once)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # one that outlived its node may still be at it
+            execution = Execution(disk, order)
+            while not execution.over:
+                spent, reports = execution.step()
+                for report in reports:
+                    self._tell(number, pack_report(report))
+                wanted = self._between_steps(number, self._pace.pause_s(spent))
+                if wanted is not None:
+                    execution.abandon()
+                    return wanted
+        finally:
+            os.close(lock)
+            disk.close()
+        return True
+
+    def _between_steps(self, number: int, pause_s: float) -> bool | None:
+        """Rest, and hear what the node says: None to go on, True to leave this order, False if the node is gone."""
+        until = time.monotonic() + pause_s
+        while True:
+            left = max(0.0, until - time.monotonic())
+            ready, _, _ = select.select([self._input], [], [], left)
+            if not ready:
+                return None
+            if not self._listen():
+                return False
+            if self._abandoned == number:
+                return True
+
+    def _listen(self) -> bool:
+        """Take one message; False at the end."""
+        message = read_message(lambda size: os.read(self._input, size))
+        if message is None:
+            return False
+        kind, number, content = message
+        if kind == CLEAN:
+            self._waiting.append((number, content))
+        elif kind == ABANDON:
+            self._abandoned = number
+            self._waiting = [one for one in self._waiting if one[0] != number]
+        elif kind == THROTTLE:
+            self._pace.bytes_per_second = content
+        return True
+
+    def _tell(self, number: int, report: tuple[Any, ...]) -> None:
+        data = memoryview(framed((number, report)))
+        while data:
+            data = data[os.write(self._output, data) :]
+
+
+def _at_once(action: Callable[[], None]) -> None:
+    action()
+
+
+def main() -> int:
+    """Serve the node at the other end."""
+    os.nice(NICE)
+    try:
+        Child(sys.stdin.fileno(), sys.stdout.fileno()).run()
+    except BrokenPipeError:
+        pass  # the node is gone
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
