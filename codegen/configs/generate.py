@@ -17,11 +17,22 @@ TARGET = Path(__file__).resolve().parents[2] / "src" / "tapelog" / "base" / "kaf
 OWN = [
     ("topic", "tapelog.acks", "STRING", "all", "MEDIUM", "in:all,quorum"),
     ("topic", "tapelog.flush", "STRING", "fsync", "HIGH", "in:fsync,page-cache"),
+    ("topic", "tapelog.tier.hold", "BOOLEAN", "false", "MEDIUM", ""),
+    ("topic", "tapelog.tier.restore", "STRING", "", "LOW", ""),
     ("broker", "tapelog.acks", "STRING", "all", "MEDIUM", "in:all,quorum"),
     ("broker", "tapelog.flush", "STRING", "fsync", "HIGH", "in:fsync,page-cache"),
+    ("broker", "tapelog.tier.endpoint", "STRING", None, "MEDIUM", ""),
+    ("broker", "tapelog.tier.orphan.check.interval.ms", "LONG", "3600000", "LOW", "1000.."),
+    ("broker", "tapelog.tier.url", "STRING", None, "MEDIUM", ""),
+    ("broker", "tapelog.tier.verify.uploads", "BOOLEAN", "true", "LOW", ""),
+    ("broker", "tapelog.disk.low.bytes", "LONG", "-1", "MEDIUM", "-1.."),
+    ("broker", "tapelog.disk.reserve.bytes", "LONG", "-1", "MEDIUM", "-1.."),
+    ("broker", "tapelog.scrub.bytes.per.second", "LONG", "2097152", "MEDIUM", "0.."),
+    ("broker", "tapelog.scrub.interval.ms", "LONG", "604800000", "MEDIUM", "0.."),
+    ("broker", "tapelog.tier.cache.bytes", "LONG", "134217728", "MEDIUM", "1.."),
 ]
 OWN_SYNONYMS = [("tapelog.acks", "tapelog.acks", 1), ("tapelog.flush", "tapelog.flush", 1)]
-OWN_DYNAMIC = {"tapelog.acks": "cluster-wide", "tapelog.flush": "cluster-wide"}
+OWN_DYNAMIC = {"tapelog.acks": "cluster-wide", "tapelog.flush": "cluster-wide", "tapelog.disk.low.bytes": "cluster-wide", "tapelog.disk.reserve.bytes": "cluster-wide", "tapelog.scrub.bytes.per.second": "cluster-wide", "tapelog.scrub.interval.ms": "cluster-wide"}
 
 SCOPES = {
     "topic": "TOPIC",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from tapelog.log.trim import Seed
 from tapelog.metadata.image import PartitionImage
 from tapelog.node.truncations import Truncations
 from tapelog.replication.followed import Followed, Limits
@@ -140,6 +141,19 @@ class Fetchers:
 
     def truncate(self, followed: Followed, offset: int, start_anew: bool, done: Callable[[bool], None]) -> None:
         self.truncations.add(followed, offset, start_anew, done)
+
+    def seed(
+        self, followed: Followed, start: int, local_start: int, done: Callable[[tuple[int, Seed] | None], None]
+    ) -> None:
+        reads = self.node.tier_reads
+        if reads is None:
+            self.complain(f"{followed.partition.topic}: its leader has the beginning in a tier, this node has no tier")
+            done(None)
+        else:
+            reads.seed(followed.partition, start, local_start, done)
+
+    def begin_in_tier(self, followed: Followed, offset: int, seed: Seed, done: Callable[[bool], None]) -> None:
+        self.truncations.add(followed, offset, True, done, seed)
 
     def pump_soon(self, fetcher: object) -> None:
         assert isinstance(fetcher, Fetcher)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from tapelog.base.ports import DiskError, DiskFullError
 from tapelog.log.manager import LogDirectory
-from tapelog.log.trim import Cut
+from tapelog.log.trim import Cut, Seed
 from tapelog.replication.followed import Followed
 
 if TYPE_CHECKING:
@@ -39,9 +39,17 @@ class Truncations:
         self._armed = False
         self._under_way = 0
 
-    def add(self, followed: Followed, offset: int, start_anew: bool, done: Callable[[bool], None]) -> None:
-        """See `Surroundings.truncate`."""
-        cut = Cut(followed.partition.log, offset, start_anew=start_anew, wanted=lambda: not followed.stopped)
+    def add(
+        self,
+        followed: Followed,
+        offset: int,
+        start_anew: bool,
+        done: Callable[[bool], None],
+        seed: Seed | None = None,
+    ) -> None:
+        """See `Surroundings.truncate` and `begin_in_tier`."""
+        log = followed.partition.log
+        cut = Cut(log, offset, start_anew=start_anew, wanted=lambda: not followed.stopped, seed=seed)
         self._waiting.append((followed, cut, done))
 
     @property
@@ -89,6 +97,8 @@ class Truncations:
     def _tell(self, followed: Followed, cut: Cut) -> None:
         partition = followed.partition
         what = "starting anew" if cut.start_anew else "truncating"
+        if cut.seed is not None:
+            what = f"beginning at {cut.seed.start_offset} in the tier, and here"
         log.info(
             "%s-%d: %s at %d, the log ends at %d (epoch %d, leader %d)",
             partition.topic,

@@ -16,6 +16,7 @@ from tapelog.replication.partition import Partition
 from tapelog.wire.message import Message
 
 if TYPE_CHECKING:
+    from tapelog.log.trim import Seed
     from tapelog.replication.fetch_lane import Lane
 
 FETCHING: Final = 0
@@ -112,6 +113,17 @@ class Surroundings(Protocol):
     def truncate(self, followed: Followed, offset: int, start_anew: bool, done: Callable[[bool], None]) -> None:
         """Cut the log (start_anew: drop all of it and begin at offset) unless it was stopped meanwhile. done, unless
         stopped: whether that worked."""
+        ...
+
+    def seed(
+        self, followed: Followed, start: int, local_start: int, done: Callable[[tuple[int, Seed] | None], None]
+    ) -> None:
+        """Learn from the tier what a replica must know of a log that begins at start, and on its leader at local_start,
+        and from which offset on it can go on itself; None if that cannot be had now."""
+        ...
+
+    def begin_in_tier(self, followed: Followed, offset: int, seed: Seed, done: Callable[[bool], None]) -> None:
+        """As truncate with start_anew, for a log that begins in the tier."""
         ...
 
     def pump_soon(self, fetcher: object) -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Final
 
 from tapelog.base.timers import Timers
+from tapelog.log.trim import Seed
 from tapelog.replication import divergence
 from tapelog.replication.fetch_lane import Lane
 from tapelog.replication.fetch_lanes import FETCH_VERSION, Lanes
@@ -37,6 +38,7 @@ _SESSION_ERRORS: Final = (
     int(ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR),
 )
 _OUT_OF_RANGE: Final = int(ErrorCode.OFFSET_OUT_OF_RANGE)
+_TIERED: Final = int(ErrorCode.OFFSET_MOVED_TO_TIERED_STORAGE)
 
 
 class Fetcher:
@@ -50,6 +52,7 @@ class Fetcher:
         self.lanes = Lanes(leader, node, timers.clock)
         self.truncations = 0
         self._out_of_range: list[Followed] = []
+        self._tiered: list[Followed] = []
 
     # --- what the node says ----------------------------------------------------------------------------------------
 
@@ -87,6 +90,9 @@ class Fetcher:
         if self._out_of_range:
             asked, self._out_of_range = self._out_of_range, []
             RangeQuestion(self, [one for one in asked if not one.stopped]).ask()
+        if self._tiered:
+            asked, self._tiered = self._tiered, []
+            RangeQuestion(self, [one for one in asked if not one.stopped], True).ask()
         if self.throttle.active and self.throttle.exceeded(self.timers.clock.monotonic_ms()):
             self._hold_back()
         for lane in self.lanes.all:
@@ -195,6 +201,9 @@ class Fetcher:
         if code == _OUT_OF_RANGE:
             lane.enter(followed, AWAY)
             self._out_of_range.append(followed)
+        elif code == _TIERED and followed.partition.log.config.remote:
+            lane.enter(followed, AWAY)
+            self._tiered.append(followed)
         else:
             self._back_off(followed)
 
@@ -204,7 +213,10 @@ class Fetcher:
             self._cut(followed, leader_start, True)  # nothing is lost, and what the leader has below our end is needed
             return
         offset = divergence.truncation_point(log, parts.epoch, parts.end_offset)
-        if 0 <= offset < log.end_offset:
+        if log.start_offset <= offset < log.local_start_offset:  # only after an unclean election: begin all anew
+            assert followed.lane is not None
+            self._refused(followed.lane, followed, _TIERED)
+        elif 0 <= offset < log.end_offset:
             self._cut(followed, offset, False)
         else:
             partition = followed.partition
@@ -230,8 +242,34 @@ class Fetcher:
         else:
             self._cut(followed, meeting.offset, meeting.start_anew)
 
-    def _cut(self, followed: Followed, offset: int, start_anew: bool, then: PartitionData | None = None) -> None:
-        """then: what the leader sent, to be appended when the log is cut."""
+    def tiered(self, followed: Followed, leader_start: int, leader_local_start: int) -> None:
+        """What it asks for only the tier has (-1: the leader did not say from where on it has everything itself): learn
+        from there what the leader knew at that point, and go on behind it."""
+        if followed.stopped:
+            return
+        if leader_start < 0 or leader_local_start <= leader_start:
+            self._back_off(followed)
+            return
+
+        def done(answer: tuple[int, Seed] | None) -> None:
+            if followed.stopped:
+                return
+            if answer is None:
+                self._back_off(followed)
+            else:
+                self._cut(followed, answer[0], True, None, answer[1])
+
+        self.node.seed(followed, leader_start, leader_local_start, done)
+
+    def _cut(
+        self,
+        followed: Followed,
+        offset: int,
+        start_anew: bool,
+        then: PartitionData | None = None,
+        seed: Seed | None = None,
+    ) -> None:
+        """then: what the leader sent, to be appended when the log is cut. seed: what it learnt of what is below."""
         lane = followed.lane
         assert lane is not None
         lane.enter(followed, CUTTING)
@@ -248,7 +286,10 @@ class Fetcher:
             if then is not None:
                 self._append(lane, followed, then)
 
-        self.node.truncate(followed, offset, start_anew, done)
+        if seed is None:
+            self.node.truncate(followed, offset, start_anew, done)
+        else:
+            self.node.begin_in_tier(followed, offset, seed, done)
 
     # --- away and back -----------------------------------------------------------------------------------------------
 

@@ -20,16 +20,19 @@ VERSION: Final = 10
 LANE: Final = "fetch-ranges"
 LATEST: Final = -1
 EARLIEST: Final = -2
+EARLIEST_LOCAL: Final = -4
 
 Place = tuple[str, int]
 
 
 class RangeQuestion:
-    """Two requests, sent together; the fetcher is told when both are answered."""
+    """Two requests, sent together; the fetcher is told when both are answered. With tiered=True the second is not for
+    the end of the leader's log, but for where that begins on the leader's own disk."""
 
-    def __init__(self, fetcher: Fetcher, asked: list[Followed]) -> None:
+    def __init__(self, fetcher: Fetcher, asked: list[Followed], tiered: bool = False) -> None:
         self.fetcher = fetcher
         self.asked = asked
+        self.tiered = tiered
         self.starts: dict[Place, int] = {}
         self.ends: dict[Place, int] = {}
         self._missing = 2
@@ -40,7 +43,8 @@ class RangeQuestion:
             return
         node = self.fetcher.node
         limits = node.limits
-        for timestamp, into in ((EARLIEST, self.starts), (LATEST, self.ends)):
+        second = EARLIEST_LOCAL if self.tiered else LATEST
+        for timestamp, into in ((EARLIEST, self.starts), (second, self.ends)):
             request = ListOffsetsRequest(replica_id=limits.replica_id, timeout_ms=limits.timeout_ms)
             topics: dict[str, ListOffsetsTopic] = {}
             for one in self.asked:
@@ -66,4 +70,5 @@ class RangeQuestion:
         if self._missing == 0:
             for one in self.asked:
                 place = (one.partition.topic, one.partition.index)
-                self.fetcher.ranged(one, self.starts.get(place, -1), self.ends.get(place, -1))
+                told = self.fetcher.tiered if self.tiered else self.fetcher.ranged
+                told(one, self.starts.get(place, -1), self.ends.get(place, -1))

@@ -4,12 +4,13 @@ Records are answered as regions of log files, so the shell can `sendfile` them; 
 that finds less than `min_bytes` parks on its partitions and looks again when one of them moves, or when `max_wait_ms`
 is over. The first non-empty partition returns at least one whole batch, whatever the bounds say. From version 11 on
 consumers may read from followers, up to the high watermark those know of; a leader names the one in the consumer's
-rack if `replica.selector.class` asks for that. Fetches of followers are `fetch_replica`'s.
+rack if `replica.selector.class` asks for that. Fetches of followers are `fetch_replica`'s. What only the tier has is
+`fetch_tier`'s: the fetch waits until it is here.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tapelog.base.ports import DiskError
 from tapelog.base.timers import Timer
@@ -24,6 +25,9 @@ from tapelog.server.routes import ON_BROKER
 from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.messages.fetch_request import FetchRequest
 from tapelog.wire.messages.fetch_response import AbortedTransaction, FetchResponse, PartitionData
+
+if TYPE_CHECKING:
+    from tapelog.log.tier.pieces import Awaited
 
 _READ_COMMITTED: Final = 1
 FOLLOWERS_SINCE: Final = 11
@@ -44,6 +48,8 @@ class PendingFetch(FetchWaiter):
         """Whether a partition is read from an older segment: there is more, so nobody waits for it."""
         self.timer: Timer | None = None
         self.parked_on: list[Partition] = []
+        self.waits_for: list[Awaited] = []
+        """What of the tier is on its way here for this fetch."""
 
     def start(self) -> None:
         """Answer now, or park."""
@@ -70,6 +76,8 @@ class PendingFetch(FetchWaiter):
         parts: list[tuple[Wanted, PartitionData]] = []
         total, urgent = 0, False
         self.behind = False
+        if self.waits_for:
+            self.leave_tier()
         for wanted in self.wanted.values():
             data = self.read(wanted, self.bytes_max - total, total == 0)
             records = data.records
@@ -78,7 +86,9 @@ class PendingFetch(FetchWaiter):
             if data.error_code or data.diverging_epoch is not None or data.preferred_read_replica >= 0:
                 urgent = True
             parts.append((wanted, data))
-        if final or urgent or self.behind or total >= self.request.min_bytes:
+        if self.waits_for and self.timer is None and total == 0 and not urgent:
+            self.park()  # whatever it says of waiting: else it would come back at once, for nothing
+        elif final or urgent or self.behind or total >= self.request.min_bytes:
             self.unpark()
             self.answer(parts)
         elif self.timer is None:
@@ -92,16 +102,33 @@ class PendingFetch(FetchWaiter):
                 partition.add_fetch(self)
                 self.parked_on.append(partition)
         self.call.abandoned = self.unpark
-        self.timer = self.node.timers.after(min(self.request.max_wait_ms, MAX_WAIT_MS_MAX), self.expired)
+        wait_ms = min(self.request.max_wait_ms, MAX_WAIT_MS_MAX)
+        if self.waits_for:
+            wait_ms = max(wait_ms, self.node.setting_int("remote.fetch.max.wait.ms"))
+        self.timer = self.node.timers.after(wait_ms, self.expired)
 
     def unpark(self) -> None:
         """Stop waiting."""
         for partition in self.parked_on:
             partition.remove_fetch(self)
         self.parked_on = []
+        if self.waits_for:
+            self.leave_tier()
         if self.timer is not None:
             self.timer.cancel()
             self.timer = None
+
+    def tier_moved(self) -> None:
+        """Something is here that it waited for."""
+        if not self.ripe:
+            self.ripe = True
+            self.node.hub.ripe.append(self)
+
+    def leave_tier(self) -> None:
+        """Wait for nothing of the tier any more."""
+        for piece in self.waits_for:
+            piece.waiters.pop(self, None)
+        self.waits_for = []
 
     def read(self, wanted: Wanted, budget: int, min_one: bool) -> PartitionData:
         """What one partition has for this fetch, within the budget."""
@@ -125,7 +152,12 @@ class PendingFetch(FetchWaiter):
             if data.preferred_read_replica >= 0:
                 return data
         try:
-            if wanted.offset < log.start_offset or wanted.offset > log.end_offset:
+            if wanted.offset < log.local_start_offset or wanted.offset > log.end_offset:
+                if log.start_offset <= wanted.offset < log.local_start_offset:
+                    from tapelog.server.handlers import fetch_tier
+
+                    fetch_tier.read(self, partition, wanted, data, upper, min(wanted.max_bytes, budget), min_one)
+                    return data
                 # A follower cannot tell what lies beyond its own end: out of range, the consumer would begin anew.
                 unsure = wanted.offset > log.end_offset and not partition.leading
                 raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER if unsure else ErrorCode.OFFSET_OUT_OF_RANGE, "")

@@ -3,14 +3,18 @@ specials.
 
 "Latest" is the high watermark, or the last stable offset for read_committed; for a follower it is the log's end. A new
 leader that cannot say yet what its predecessor has committed answers OFFSET_NOT_AVAILABLE instead of going back in
-time. Without tiered storage the local log is the whole log, so EARLIEST_LOCAL is the start offset, and nothing is
-tiered or waits to be.
+time. EARLIEST is where the whole log begins, EARLIEST_LOCAL where it begins on this node; a look-up by time covers the
+whole, and waits for the tier where only that can tell, up to `remote.list.offsets.request.timeout.ms`.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+from tapelog.base.timers import Timer
+from tapelog.log.log import Log
+from tapelog.log.tier.pieces import Awaited, NotHereError
+from tapelog.log.timestamps import Found
 from tapelog.replication.partition import Partition
 from tapelog.server.call import Call
 from tapelog.server.handlers.lookup import leader_of
@@ -37,29 +41,96 @@ _NOT_AVAILABLE: Final = int(ErrorCode.OFFSET_NOT_AVAILABLE)
 
 
 def handle(node: NodeApi, call: Call, request: ListOffsetsRequest) -> None:
-    """Answer every partition on its own."""
-    response = ListOffsetsResponse()
+    """Answer every partition on its own, together when all are answered."""
+    asked = Asked(node, call, request)
     for topic in request.topics:
         answer = ListOffsetsTopicResponse(name=topic.name)
-        response.topics.append(answer)
+        asked.response.topics.append(answer)
         for wanted in topic.partitions:
             part = ListOffsetsPartitionResponse(partition_index=wanted.partition_index)
             answer.partitions.append(part)
-            try:
-                if wanted.timestamp < EARLIEST and _SINCE.get(wanted.timestamp, 99) > call.version:
-                    raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "")
-                partition = leader_of(node, topic.name, wanted.partition_index, wanted.current_leader_epoch)
-                if request.replica_id >= 0:
-                    _find(partition, wanted, partition.log.written_end, True, part)
-                else:
-                    _find(partition, wanted, _readable(partition, request), partition.high_watermark_is_known, part)
-            except KafkaError as error:
-                part.error_code = int(error.code)
-            if part.error_code == _NOT_AVAILABLE and call.version < _NOT_AVAILABLE_SINCE:
-                part.error_code = int(ErrorCode.LEADER_NOT_AVAILABLE)
-            if call.version < _EPOCH_SINCE:
-                part.leader_epoch = -1
-    call.reply(response)
+            asked.open.append(Question(asked, topic.name, wanted, part))
+    asked.begin()
+
+
+class Asked:
+    """One request: the partitions that are not answered yet."""
+
+    def __init__(self, node: NodeApi, call: Call, request: ListOffsetsRequest) -> None:
+        self.node = node
+        self.call = call
+        self.request = request
+        self.response = ListOffsetsResponse()
+        self.open: list[Question] = []
+        self._timer: Timer | None = None
+
+    def begin(self) -> None:
+        """Ask everywhere; wait for those who do not know yet."""
+        for question in list(self.open):
+            question.tier_moved()
+        if self.open:
+            self.call.abandoned = self.give_up
+            wait_ms = self.node.setting_int("remote.list.offsets.request.timeout.ms")
+            self._timer = self.node.timers.after(wait_ms, self.give_up)
+        else:
+            self.call.reply(self.response)
+
+    def answered(self, question: Question) -> None:
+        """One less."""
+        self.open.remove(question)
+        if not self.open and self._timer is not None:
+            self._timer.cancel()
+            self.call.reply(self.response)
+
+    def give_up(self) -> None:
+        """The tier is too slow, or nobody is there to be told."""
+        for question in list(self.open):
+            question.part.error_code = int(ErrorCode.REQUEST_TIMED_OUT)
+            question.end()
+
+
+class Question:
+    """What one partition is asked for."""
+
+    def __init__(
+        self, asked: Asked, topic: str, wanted: ListOffsetsPartition, part: ListOffsetsPartitionResponse
+    ) -> None:
+        self.asked = asked
+        self.topic = topic
+        self.wanted = wanted
+        self.part = part
+        self._waits_for: Awaited | None = None
+
+    def tier_moved(self) -> None:
+        """Look, from the beginning: a while may have passed since the last time."""
+        asked, wanted, part = self.asked, self.wanted, self.part
+        try:
+            if wanted.timestamp < EARLIEST and _SINCE.get(wanted.timestamp, 99) > asked.call.version:
+                raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "")
+            partition = leader_of(asked.node, self.topic, wanted.partition_index, wanted.current_leader_epoch)
+            if asked.request.replica_id >= 0:
+                _find(asked.node, partition, wanted.timestamp, partition.log.written_end, True, part)
+            else:
+                upper, known = _readable(partition, asked.request), partition.high_watermark_is_known
+                _find(asked.node, partition, wanted.timestamp, upper, known, part)
+        except NotHereError as missing:
+            self._waits_for = missing.piece
+            missing.piece.waiters[self] = None
+            return
+        except KafkaError as error:
+            part.error_code = int(error.code)
+        self.end()
+
+    def end(self) -> None:
+        """It is answered."""
+        version, part = self.asked.call.version, self.part
+        if self._waits_for is not None:
+            self._waits_for.waiters.pop(self, None)
+        if part.error_code == _NOT_AVAILABLE and version < _NOT_AVAILABLE_SINCE:
+            part.error_code = int(ErrorCode.LEADER_NOT_AVAILABLE)
+        if version < _EPOCH_SINCE:
+            part.leader_epoch = -1
+        self.asked.answered(self)
 
 
 def _readable(partition: Partition, request: ListOffsetsRequest) -> int:
@@ -69,25 +140,44 @@ def _readable(partition: Partition, request: ListOffsetsRequest) -> int:
 
 
 def _find(
-    partition: Partition, wanted: ListOffsetsPartition, upper: int, known: bool, part: ListOffsetsPartitionResponse
+    node: NodeApi, partition: Partition, timestamp: int, upper: int, known: bool, part: ListOffsetsPartitionResponse
 ) -> None:
     """known: upper is no less than what consumers may have been told before."""
     log = partition.log
-    if wanted.timestamp == LATEST:
+    if timestamp == LATEST:
         if not known:
             raise KafkaError(ErrorCode.OFFSET_NOT_AVAILABLE, "")
         part.offset, part.leader_epoch = upper, partition.leader_epoch
-        return
-    if wanted.timestamp in (EARLIEST, EARLIEST_LOCAL):
-        part.offset = log.start_offset
-        part.leader_epoch = log.leader_epoch_cache.epoch_for(log.start_offset)
-        return
-    if wanted.timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
-        return
-    found = (
-        log.max_timestamp_offset() if wanted.timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(wanted.timestamp)
-    )
-    if found is not None and found[1] < upper:
-        part.timestamp, part.offset, part.leader_epoch = found
-    elif found is not None and not known:
-        raise KafkaError(ErrorCode.OFFSET_NOT_AVAILABLE, "")
+    elif timestamp == EARLIEST:
+        _tell(log, log.start_offset, part)
+    elif timestamp == EARLIEST_LOCAL:
+        _tell(log, log.local_start_offset, part)
+    elif timestamp == LATEST_TIERED:
+        if log.config.remote and log.tiered_end > 0:
+            _tell(log, log.tiered_end - 1, part)
+    elif timestamp == EARLIEST_PENDING_UPLOAD:
+        if log.config.remote:
+            _tell(log, max(log.tiered_end, log.local_start_offset), part)
+    else:
+        found = _by_time(node, partition, timestamp)
+        if found is not None and found[1] < upper:
+            part.timestamp, part.offset, part.leader_epoch = found
+        elif found is not None and not known:
+            raise KafkaError(ErrorCode.OFFSET_NOT_AVAILABLE, "")
+
+
+def _tell(log: Log, offset: int, part: ListOffsetsPartitionResponse) -> None:
+    part.offset = offset
+    part.leader_epoch = log.leader_epoch_cache.epoch_for(offset)
+
+
+def _by_time(node: NodeApi, partition: Partition, timestamp: int) -> Found | None:
+    log = partition.log
+    if log.local_start_offset == log.start_offset:
+        return log.max_timestamp_offset() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
+    reads = node.tier_reads
+    if reads is None:
+        raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "this node has no tier")
+    if timestamp == MAX_TIMESTAMP:
+        return reads.greatest(partition)
+    return reads.first_at_or_after(partition, timestamp)

@@ -1,0 +1,177 @@
+"""Reading a log where only the tier has it: batches, aborted transactions, look-ups by time, what a new replica needs.
+
+Every function here may raise NotHereError (wait for its piece and call again), KafkaError, or UnreadableError. They
+answer as the log itself would for what it has.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from librt.strings import read_i32_be, read_i64_be
+
+from tapelog.log import timestamps
+from tapelog.log.checkpoints import CheckpointError
+from tapelog.log.log import Log
+from tapelog.log.segment import HEADER
+from tapelog.log.snapshots import SnapshotError, parse_snapshot
+from tapelog.log.tier.pieces import NotHereError
+from tapelog.log.tier.remote import RemoteSegment
+from tapelog.log.tier.view import Mark, View
+from tapelog.log.timestamps import Found
+from tapelog.log.trim import Seed
+from tapelog.log.txn_index import AbortedTransaction
+from tapelog.wire.errors import ErrorCode, KafkaError
+from tapelog.wire.primitives import Region
+from tapelog.wire.record_batch import MAGIC, MAGIC_AT
+
+AHEAD_BLOCKS_MAX: Final = 8
+"""Blocks read in advance for one reader, once it has shown that it goes on reading."""
+
+
+class RemoteRegion(Region):
+    """Whole batches from the tier, in memory."""
+
+    def __init__(self, parts: list[memoryview], size: int, next_offset: int) -> None:
+        super().__init__(size)
+        self._parts = parts
+        self.next_offset = next_offset
+        """Every record in it has a smaller offset."""
+
+    def read(self) -> bytes:
+        """The batches' bytes."""
+        return b"".join(self._parts)
+
+
+def read(view: View, log: Log, offset: int, max_bytes: int, upper: int, min_one: bool) -> RemoteRegion | None:
+    """Whole batches from the one that holds offset on, as far as they are here and none reaches to upper; None if there
+    is no room for one. At most max_bytes, except that min_one allows a first batch of any size."""
+    remote = view.segment_with(offset)
+    entry, mark = remote.entry, view.marks.get(offset)
+    remote.tail_ahead()
+    if mark is not None and mark.name == entry.name:
+        position = mark.position
+    else:
+        position = 0 if offset <= entry.base_offset else remote.position_of(offset)
+    if position >= remote.size:
+        raise _damaged(remote, offset)
+    limit = min(position + max_bytes, remote.size)
+    if entry.end_offset > upper:
+        limit = min(limit, remote.position_of(upper))
+        if limit <= position:
+            return None
+    here = remote.here_up_to(position, max(limit, position + 1))
+    _check(remote, position, offset)
+    end, next_offset = remote.whole_batches(position, min(here, limit))
+    if end == position:
+        end, next_offset = _one_batch(remote, position)
+        if end - position > max_bytes and not min_one:
+            return None
+    region = RemoteRegion(remote.parts(position, end), end - position, next_offset)
+    block = view.pieces.block_bytes
+    ahead = block if mark is None else min(mark.ahead * 2, AHEAD_BLOCKS_MAX * block)
+    view.mark(next_offset, Mark(entry.name, end, ahead))
+    _read_ahead(view, log, remote, end, ahead)
+    return region
+
+
+def _one_batch(remote: RemoteSegment, position: int) -> tuple[int, int]:
+    """(end, next offset) of one batch that may reach over several blocks."""
+    head = remote.read(position, HEADER)
+    end = position + 12 + int(read_i32_be(head, 8))
+    if end > remote.size:
+        raise _damaged(remote, int(read_i64_be(head, 0)))
+    remote.ahead(position, end)
+    remote.parts(position, end)
+    return end, int(read_i64_be(head, 0)) + int(read_i32_be(head, 23)) + 1
+
+
+def _check(remote: RemoteSegment, position: int, offset: int) -> None:
+    """There is a batch at position, and it has the offset."""
+    head = remote.read(position, HEADER)
+    base: int = read_i64_be(head, 0) if len(head) == HEADER else -1
+    if base < 0 or head[MAGIC_AT] != MAGIC or not base <= offset <= base + int(read_i32_be(head, 23)):
+        raise _damaged(remote, offset)
+
+
+def _damaged(remote: RemoteSegment, offset: int) -> KafkaError:
+    return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{remote.name} does not have offset {offset} where it should")
+
+
+def _read_ahead(view: View, log: Log, remote: RemoteSegment, position: int, size: int) -> None:
+    """Have what follows brought here, across segments, as far as there is room."""
+    stop = position + size
+    try:
+        while remote.ahead(position, stop) >= min(stop, remote.size) and stop > remote.size:
+            if remote.entry.end_offset >= log.local_start_offset:
+                return
+            entry = next(view.entries(remote.entry.end_offset), None)
+            if entry is None:
+                return
+            stop -= remote.size
+            remote, position = view.segment(entry), 0
+            if not remote.tail_ahead():
+                return
+    except NotHereError:
+        return  # a page of the manifest: on its way now
+
+
+def aborted(view: View, log: Log, start: int, upper: int) -> list[AbortedTransaction]:
+    """Aborted transactions that have records in [start, upper), which begins in the tier. A transaction may end many
+    segments later: it is followed while one that began below upper is open at a segment's end."""
+    found: dict[AbortedTransaction, None] = {}
+    for entry in view.entries(start):
+        if entry.first_offset >= log.local_start_offset:
+            break
+        transactions = view.transactions(entry)
+        for one in transactions.aborted:
+            if one.last_offset >= start and one.first_offset < upper:
+                found[one] = None
+        if transactions.first_open < 0 or transactions.first_open >= upper:
+            return list(found)
+    found.update(dict.fromkeys(log.aborted_transactions(max(start, log.local_start_offset), upper)))
+    return list(found)
+
+
+def first_at_or_after(view: View, log: Log, timestamp: int) -> Found | None:
+    """(timestamp, offset, leader epoch) of the first record of the whole log at least as late."""
+    offset = log.start_offset
+    while True:
+        entry = view.first_with_time(timestamp, offset)
+        if entry is None or entry.first_offset >= log.local_start_offset:
+            return log.offset_for_timestamp(timestamp)
+        offset = max(offset, entry.first_offset)
+        found = timestamps.first_at_or_after([view.segment(entry).segment], timestamp, offset)
+        if found is not None:
+            return found
+        offset = entry.end_offset
+
+
+def greatest(view: View, log: Log) -> Found | None:
+    """(timestamp, offset, leader epoch) of the first record of the whole log that has the greatest timestamp."""
+    best = log.max_timestamp_offset()
+    start = log.start_offset
+    newest = view.greatest_timestamp()
+    while newest >= 0 and (best is None or newest >= best[0]):
+        entry = view.first_with_time(newest, start)
+        if entry is None:  # what has it was deleted, with a page that has other segments still
+            newest = max((one.max_timestamp for one in view.entries(start) if one.max_timestamp < newest), default=-1)
+            continue
+        if entry.first_offset < log.local_start_offset:
+            found = timestamps.greatest([view.segment(entry).segment], max(start, entry.first_offset))
+            if found is not None and (best is None or found[0] >= best[0]):
+                return found
+        return best
+    return best
+
+
+def seed(view: View, log_start: int, local_start: int) -> tuple[int, Seed]:
+    """What a replica needs that begins where its leader begins to have everything itself: from which offset on it can
+    go on itself, and what it must know of what is below."""
+    view.settled()
+    remote = view.segment_with(local_start - 1)
+    try:
+        parse_snapshot(remote.snapshot())
+        return remote.entry.end_offset, Seed(log_start, remote.epochs(), remote.snapshot())
+    except (SnapshotError, CheckpointError) as error:
+        raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{remote.name}: {error}") from error

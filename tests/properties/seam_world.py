@@ -1,0 +1,245 @@
+"""A log whose beginning is in a simulated tier, beside a twin that has everything: both are asked the same."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import TypeVar
+
+from tapelog.base.timers import Timers
+from tapelog.log.config import LogConfig
+from tapelog.log.log import CLIENT, COORDINATOR, Log
+from tapelog.log.tier import growth, layout, manifest, reading, walk
+from tapelog.log.tier.content import open_content
+from tapelog.log.tier.growth import Writer
+from tapelog.log.tier.manifest import Manifest, Page
+from tapelog.log.tier.pieces import NotHereError, Pieces, UnreadableError
+from tapelog.log.tier.view import View
+from tapelog.sim.clock import SimClock
+from tapelog.sim.disk import SimDisk
+from tapelog.sim.entropy import SimEntropy
+from tapelog.sim.objects import Bucket, SimStore
+from tapelog.wire.control_records import marker_batch
+from tapelog.wire.errors import KafkaError
+from tapelog.wire.record_batch import Record, batch_size, batches, build_batch, last_offset
+
+SETTINGS = {"segment.bytes": "1200", "index.interval.bytes": "150", "retention.ms": "-1", "local.retention.ms": "-1"}
+TOPIC_ID = b"\x05" * 16
+PATIENCE_MS = 120_000
+
+R = TypeVar("R")
+
+
+class SeamWorld:
+    """See the module. `log` begins in the tier from `move` on; `twin` never does."""
+
+    def __init__(self, seed: int, block_bytes: int, cache_bytes: int) -> None:
+        self.chance = SimEntropy(seed)
+        self.clock = SimClock()
+        self.timers = Timers(self.clock)
+        self.log = self._open("/here", {**SETTINGS, "remote.storage.enable": "true"})
+        self.twin = self._open("/twin", SETTINGS)
+        self.bucket = Bucket()
+        self.store = SimStore(self.bucket, self.timers, self.chance.fork())
+        self.prefix = layout.partition_prefix(TOPIC_ID, 0)
+        self.pages: dict[str, Page] = {}
+        self.head = growth.empty("orders", TOPIC_ID, 0, 0, self._writer())
+        self._put_head(self.head)
+        self.pieces = Pieces(self.store, self.timers, cache_bytes, 3, block_bytes)
+        self.view = View(self.pieces, TOPIC_ID, 0)
+        self.epoch = 0
+        self.sequences: dict[int, int] = {}
+        self.open: dict[int, None] = {}
+
+    def _open(self, directory: str, settings: dict[str, str]) -> Log:
+        disk = SimDisk(SimEntropy(1))
+        return Log.open(disk, directory, topic="orders", partition=0, config=LogConfig(settings), clock=self.clock)
+
+    def _writer(self) -> Writer:
+        return Writer(1, 0, self.chance.token(4).hex())
+
+    # --- what happens to the log -------------------------------------------------------------------------------------
+
+    def append(self, number: int) -> None:
+        """A batch of one to three records: plain, or in a transaction; perhaps in another leader epoch."""
+        producer = number % 4 if number % 4 < 3 else -1
+        count = number // 4 % 3 + 1
+        self.clock.advance(self.chance.below(20))
+        if number % 17 == 0:
+            self.epoch += 1 + number % 2
+        records = [
+            Record(0, self.clock.wall_ms() - self.chance.below(60), b"k", b"x" * self.chance.below(160))
+            for _ in range(count)
+        ]
+        if producer < 0:
+            self._both(build_batch(records, compression=3 if number % 5 == 1 else 0), CLIENT)
+            return
+        sequence = self.sequences.get(producer, 0)
+        self.sequences[producer] = sequence + count
+        self.open[producer] = None
+        self._both(
+            build_batch(records, producer_id=producer, producer_epoch=0, base_sequence=sequence, transactional=True),
+            CLIENT,
+        )
+
+    def end_transaction(self, number: int) -> None:
+        """A marker for one of the open transactions: abort or commit."""
+        if not self.open:
+            return
+        producer = list(self.open)[number % len(self.open)]
+        del self.open[producer]
+        batch = marker_batch(
+            commit=number % 3 == 0,
+            producer_id=producer,
+            producer_epoch=0,
+            coordinator_epoch=0,
+            timestamp=self.clock.wall_ms(),
+        )
+        self._both(batch, COORDINATOR)
+
+    def _both(self, batch: bytes, origin: int) -> None:
+        for log in (self.log, self.twin):
+            log.append(batch, 0, len(batch), self.epoch, origin)
+            log.write()
+            log.flush()
+        self.log.last_stable_offset(self.log.written_end)
+
+    def upload(self, number: int) -> None:
+        """Copy some of what may be copied."""
+        stable = self.log.last_stable_offset(self.log.written_end)
+        items = self.log.segments.items
+        for segment, following in zip(list(items), items[1:], strict=False):
+            if segment.base_offset < self.log.tiered_end or following.base_offset > stable:
+                continue
+            content = open_content(self.log, segment.base_offset)
+            assert content is not None
+            name = layout.segment_name(segment.base_offset, following.base_offset, 0, self._writer().token)
+            self.bucket.put(self.prefix + name, b"".join(content.pieces()))
+            head = self.head
+            page = growth.page_due(head)
+            if page is not None:
+                page_name = layout.page_name(0, 0, 0, self._writer().token)
+                self.bucket.put(self.prefix + page_name, manifest.encode_page(page))
+                self.pages[page_name] = page
+                head = growth.sealed(head, page, growth.reference(page, page_name))
+            first = max(segment.base_offset, head.end_offset)
+            self._put_head(growth.added(head, content.entry(name, first), self._writer()))
+            number -= 1
+            if number % 4 == 0:
+                return
+
+    def _put_head(self, head: Manifest) -> None:
+        self.head = head
+        self.bucket.put(self.prefix + layout.MANIFEST, head.encode())
+        self.log.tiered_end = head.end_offset
+
+    def let_go(self, number: int) -> None:
+        """Delete some local segments that the tier has."""
+        items = self.log.segments.items
+        gone = [one for one, following in itertools.pairwise(items) if following.base_offset <= self.log.tiered_end]
+        self.log.delete_segments(gone[: number % (len(gone) + 1)])
+        self.log.invariants()
+
+    def trim(self, number: int) -> None:
+        """The log's beginning moves, and what the tier has below it goes at once: readers may not have heard of it."""
+        start = self.log.start_offset + number % 7
+        if start > self.head.end_offset:
+            return
+        for log in (self.log, self.twin):
+            log.increment_start_offset(start)
+        entries = list(walk.oldest_first(self.head, self.pages))
+        gone = [entry for entry in entries if entry.end_offset <= start]
+        size = sum(entry.log_size for entry in gone)
+        self._put_head(growth.trimmed(self.head, start, len(gone), size, self._writer()))
+        for entry in gone:
+            self.bucket.delete(self.prefix + entry.name)
+
+    # --- questions ---------------------------------------------------------------------------------------------------
+
+    def ask(self, question: Callable[[], R]) -> R:
+        """Ask until there is an answer, in virtual time."""
+        asker, until_ms = _Asker(), self.clock.monotonic_ms() + PATIENCE_MS
+        while True:
+            try:
+                return question()
+            except NotHereError as missing:
+                missing.piece.waiters[asker] = None
+            except UnreadableError as error:
+                try:
+                    raise self.view.unreadable(error)
+                except NotHereError as missing:
+                    missing.piece.waiters[asker] = None
+            asker.moved = False
+            while not asker.moved:
+                due_ms = self.timers.next_due_ms()
+                assert due_ms is not None and due_ms < until_ms, "nobody ever answered"
+                self.clock.advance(max(0, due_ms - self.clock.monotonic_ms()))
+                self.timers.run_due()
+                self.pieces.invariants()
+
+    def read(self, offset: int, max_bytes: int, min_one: bool) -> tuple[bytes, int]:
+        """What a fetch from offset on gets, and where the next one begins; (b"", offset) if there is nothing or no
+        room. Checked against the twin."""
+        upper = self.log.written_end
+        if offset >= self.log.local_start_offset:
+            here = self.log.read(offset, max_bytes, upper, min_one)
+            found = (here.read(), here.next_offset) if here is not None else (b"", offset)
+        else:
+            there = self.ask(lambda: reading.read(self.view, self.log, offset, max_bytes, upper, min_one))
+            found = (there.read(), there.next_offset) if there is not None else (b"", offset)
+        first = self.twin.read(offset, 0, upper, True)
+        if not found[0]:
+            assert first is None or (not min_one and first.size > max_bytes)
+            return found
+        assert first is not None
+        wanted, data = first.read(), found[0]
+        assert len(data) <= max_bytes or (min_one and len(data) == len(wanted))
+        at = offset
+        while data:
+            region = self.twin.read(at, 0, upper, True)
+            assert region is not None
+            whole = region.read()
+            assert data[: len(whole)] == whole
+            data, at = data[len(whole) :], region.next_offset
+        assert at == found[1]
+        return found
+
+    def check_aborted(self, start: int, upper: int) -> None:
+        """The aborted transactions of a range that begins in the tier."""
+        if start < self.log.local_start_offset:
+            mine = self.ask(lambda: reading.aborted(self.view, self.log, start, upper))
+            assert sorted(one.as_tuple() for one in mine) == sorted(
+                one.as_tuple() for one in self.twin.aborted_transactions(start, upper)
+            )
+
+    def check_time(self, timestamp: int) -> None:
+        """The first record that late, and the latest."""
+        mine = self.ask(lambda: reading.first_at_or_after(self.view, self.log, timestamp))
+        assert mine == self.twin.offset_for_timestamp(timestamp)
+
+    def check_greatest(self) -> None:
+        """The first record with the greatest timestamp."""
+        assert self.ask(lambda: reading.greatest(self.view, self.log)) == self.twin.max_timestamp_offset()
+
+    def refused(self, offset: int) -> int:
+        """The error that a read gets."""
+        try:
+            self.ask(lambda: reading.read(self.view, self.log, offset, 1000, self.log.written_end, True))
+        except KafkaError as error:
+            return int(error.code)
+        return 0
+
+
+class _Asker:
+    def __init__(self) -> None:
+        self.moved = False
+
+    def tier_moved(self) -> None:
+        self.moved = True
+
+
+def whole_batches(data: bytes) -> list[tuple[int, int]]:
+    """(position, last offset) of the batches in data, which holds nothing else."""
+    found = [(start, last_offset(data, start)) for start, _ in batches(data)]
+    assert sum(batch_size(data, start) for start, _ in found) == len(data)
+    return found

@@ -1,0 +1,115 @@
+"""Whatever was written is what is read, wherever the seam between disk and tier is, and however bad the way there."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tapelog.log.tier import growth
+from tapelog.sim.entropy import SimEntropy
+from tapelog.wire.errors import ErrorCode
+from tests.properties.seam_world import SeamWorld
+
+STEPS = ["append"] * 12 + ["end"] * 3 + ["upload"] * 3 + ["let_go"] * 2 + ["trim"]
+WEATHER = st.sampled_from([(0, 0, 0), (30, 0, 0), (50, 50, 0), (20, 30, 20)])
+
+
+@pytest.fixture(autouse=True)
+def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Manifests get pages, and pages of pages, from a few segments on."""
+    monkeypatch.setattr(growth, "FAN_OUT", 2)
+
+
+def live(world: SeamWorld, steps: list[tuple[str, int]]) -> None:
+    actions = {
+        "append": world.append,
+        "end": world.end_transaction,
+        "upload": world.upload,
+        "let_go": world.let_go,
+        "trim": world.trim,
+    }
+    for name, number in steps:
+        actions[name](number)
+
+
+def walk(seed: int, count: int) -> list[tuple[str, int]]:
+    chance = SimEntropy(seed)
+    return [(STEPS[chance.below(len(STEPS))], chance.below(1000)) for _ in range(count)]
+
+
+def set_weather(world: SeamWorld, weather: tuple[int, int, int]) -> None:
+    world.store.weather.delay_ms_max, world.store.weather.fail_percent, world.store.weather.lose_percent = weather
+
+
+def read_all(world: SeamWorld, max_bytes: int) -> None:
+    """From the beginning to the end, in pieces of at most that many bytes."""
+    offset = world.log.start_offset
+    while offset < world.log.written_end:
+        data, following = world.read(offset, max_bytes, True)
+        assert data
+        world.check_aborted(offset, following)
+        offset = following
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    seed=st.integers(0, 2**32),
+    block=st.sampled_from([61, 100, 333, 700, 5000]),
+    cache=st.sampled_from([20_000, 200_000]),
+    weather=WEATHER,
+    steps=st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 1000)), min_size=60, max_size=200),
+    questions=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 3000), st.booleans()), max_size=30),
+)
+def test_a_reader_cannot_tell_where_the_seam_is(
+    seed: int,
+    block: int,
+    cache: int,
+    weather: tuple[int, int, int],
+    steps: list[tuple[str, int]],
+    questions: list[tuple[int, int, bool]],
+) -> None:
+    world = SeamWorld(seed, block, cache)
+    live(world, steps)
+    set_weather(world, weather)
+    start, end = world.log.start_offset, world.log.written_end
+    for place, size, min_one in questions:
+        if end > start:
+            offset = start + place % (end - start)
+            _, following = world.read(offset, size, min_one)
+            world.check_aborted(offset, max(following, offset + 1))
+            world.check_time(world.clock.wall_ms() - place % 3000)
+    world.check_greatest()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_long_history_is_read_back_whole(seed: int) -> None:
+    world = SeamWorld(seed, [61, 256, 1000, 4096][seed % 4], [20_000, 200_000][seed // 4 % 2])
+    live(world, walk(seed, 500))
+    set_weather(world, [(0, 0, 0), (40, 50, 10)][seed % 2])
+    assert world.log.local_start_offset > world.log.start_offset
+    for max_bytes in (1, 700, 100_000):
+        read_all(world, max_bytes)
+    for back_ms in range(0, 6000, 300):
+        world.check_time(world.clock.wall_ms() - back_ms)
+    world.check_greatest()
+
+
+def test_a_reader_that_has_not_heard_of_a_deletion_is_told_and_gets_nothing_wrong() -> None:
+    for seed in range(8):
+        world = SeamWorld(seed, 200, 20_000)
+        live(world, walk(seed, 400))
+        start = world.log.start_offset
+        if world.log.local_start_offset <= start + 2:
+            continue
+        world.read(start, 300, True)
+        world.pieces.forget("")
+        for _ in range(30):
+            world.trim(6)
+        now = world.log.start_offset
+        if now > start:
+            world.clock.advance(5_000)
+            answers = {world.refused(offset) for offset in range(start, now)}
+            # what is still in the cache may be told: it was true when it was read
+            assert answers <= {0, int(ErrorCode.OFFSET_OUT_OF_RANGE)}
+        read_all(world, 900)
