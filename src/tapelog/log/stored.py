@@ -211,6 +211,19 @@ class StoredLog:
             min(self.tiered_end, self.checkpointed_end),
         )
 
+    def waits_for_tier(self, now_ms: int, high_watermark: int) -> bool:
+        """Whether local retention would give up more if the tier had it."""
+        if not self.config.remote:
+            return False
+        items, end = self.segments.items, self.written_end
+        known = min(self.tiered_end, self.checkpointed_end)
+        would = retention.plan(
+            items, self.config, self.start_offset, end, now_ms, high_watermark, self.checkpointed_end
+        )
+        return len(would) > len(
+            retention.plan(items, self.config, self.start_offset, end, now_ms, high_watermark, known)
+        )
+
     # --- flush -------------------------------------------------------------------------------------------------
 
     def note_unflushed(self, segment: Segment) -> None:

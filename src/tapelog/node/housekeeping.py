@@ -116,10 +116,17 @@ class Housekeeping:
         partition = state.partitions[key[1]] if state is not None and key[1] < len(state.partitions) else None
         if partition is None or partition.closed:
             return
-        plan = partition.log.retention_plan(self.node.clock.wall_ms(), partition.high_watermark)
+        held, now_ms = partition.log, self.node.clock.wall_ms()
+        plan = held.retention_plan(now_ms, partition.high_watermark)
         if plan:
-            partition.log.delete_segments(plan)
+            home = self.node.directory.of(held.disk) if held.config.remote else None
+            if home is not None:
+                home.keep_whole_start(held)
+            held.delete_segments(plan)
             partition.wake_fetches()
+        reads = self.node.tier_reads
+        if reads is not None and not partition.leading and held.waits_for_tier(now_ms, partition.high_watermark):
+            reads.learn(partition)
 
     def _producers(self) -> None:
         if self._stopped:

@@ -63,6 +63,8 @@ class Roles:
         self.fetchers.stop(partition)
         led = partition.leading
         partition.close(code)
+        if self.node.tier_reads is not None:
+            self.node.tier_reads.forget(partition)
         if led:
             self.node.coordinators.lost(partition)
 

@@ -210,7 +210,7 @@ class Pieces:
         self._pump()
 
     def _make_room(self, size: int) -> bool:
-        """Throw out what was used longest ago until there is room. A single load may go ahead in any case."""
+        """Throw out what was used longest ago until there is room. What is larger than the cache has it for itself."""
         least = self.bytes_max - size
         if self.used <= least:
             return True
@@ -221,7 +221,7 @@ class Pieces:
                 self._drop(piece)
                 if self.used <= least:
                     return True
-        return self.under_way == 0
+        return self.used == 0
 
     def _load(self, piece: Piece) -> None:
         self.under_way += 1

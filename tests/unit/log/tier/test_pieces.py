@@ -1,0 +1,215 @@
+"""The cache of pieces: bounded, what is needed before what may be, failures waited out, nothing fetched twice."""
+
+from __future__ import annotations
+
+import pytest
+
+from tapelog.base.timers import Timers
+from tapelog.log.tier.layout import LayoutError
+from tapelog.log.tier.pieces import (
+    BACKOFF_MS_MAX,
+    KEPT_MS,
+    WHOLE,
+    NotHereError,
+    Pieces,
+    UnreadableError,
+)
+from tapelog.sim.clock import SimClock
+from tapelog.sim.entropy import SimEntropy
+from tapelog.sim.objects import Bucket, SimStore
+
+BLOCK = 100
+
+
+class Waits:
+    """Somebody who waits, and is told."""
+
+    def __init__(self) -> None:
+        self.told = 0
+
+    def tier_moved(self) -> None:
+        self.told += 1
+
+
+class Shelf:
+    """A cache of eight blocks over a bucket that takes ten milliseconds to answer."""
+
+    def __init__(self, parallel: int = 2) -> None:
+        self.clock = SimClock()
+        self.timers = Timers(self.clock)
+        self.bucket = Bucket()
+        self.store = SimStore(self.bucket, self.timers, SimEntropy(1))
+        self.asked: list[str] = []
+        self.store.before = lambda verb, name: self.asked.append(name)
+        self.bucket.put("a", bytes(i % 251 for i in range(100 * BLOCK)))
+        self.bucket.put("b", b"small")
+        self.pieces = Pieces(self.store, self.timers, 8 * BLOCK, parallel, BLOCK)
+
+    def get(self, number: int, waits: Waits | None = None) -> bytes | None:
+        """That block of `a`; None if it is not here."""
+        try:
+            data = self.pieces.get("a", number * BLOCK, BLOCK)
+            assert isinstance(data, bytes)
+            return data
+        except NotHereError as missing:
+            if waits is not None:
+                missing.piece.waiters[waits] = None
+            return None
+
+    def pass_time(self, ms: int = 50) -> None:
+        until = self.clock.monotonic_ms() + ms
+        while (due := self.timers.next_due_ms()) is not None and due <= until:
+            self.clock.advance(max(0, due - self.clock.monotonic_ms()))
+            self.timers.run_due()
+            self.pieces.invariants()
+        self.clock.advance(until - self.clock.monotonic_ms())
+
+
+def test_what_is_not_here_comes_and_whoever_waits_is_told_once() -> None:
+    shelf, waits, also = Shelf(), Waits(), Waits()
+    assert shelf.get(3, waits) is None
+    assert shelf.get(3, waits) is None
+    assert shelf.get(3, also) is None
+    shelf.pass_time()
+    assert (waits.told, also.told) == (1, 1)
+    assert shelf.get(3) == shelf.bucket.objects["a"][300:400]
+    assert shelf.asked == ["a"]
+
+
+def test_a_whole_object_is_converted_once() -> None:
+    shelf, converted = Shelf(), []
+
+    def convert(data: bytes) -> str:
+        converted.append(data)
+        return data.decode()
+
+    with pytest.raises(NotHereError):
+        shelf.pieces.get("b", 0, WHOLE, convert)
+    shelf.pass_time()
+    assert shelf.pieces.get("b", 0, WHOLE, convert) == shelf.pieces.get("b", 0, WHOLE, convert) == "small"
+    assert converted == [b"small"]
+    assert shelf.pieces.used == 5
+
+
+def test_what_was_used_longest_ago_makes_room() -> None:
+    shelf = Shelf()
+    for number in range(12):
+        shelf.get(number)
+        shelf.pass_time()
+        assert shelf.get(number) is not None
+        assert shelf.get(0) is not None  # used all the time
+        assert shelf.pieces.used <= 8 * BLOCK
+    assert shelf.get(0) is not None
+    assert shelf.get(11) is not None
+    assert shelf.get(1) is None
+
+
+def test_no_more_is_under_way_than_may_be() -> None:
+    shelf, waits = Shelf(parallel=2), [Waits() for _ in range(6)]
+    for number, one in enumerate(waits):
+        shelf.get(number, one)
+        assert shelf.pieces.under_way <= 2
+    shelf.pass_time()
+    assert [one.told for one in waits] == [1] * 6
+
+
+def test_what_somebody_waits_for_overtakes_what_was_asked_for_in_advance() -> None:
+    shelf, waits = Shelf(parallel=1), Waits()
+    shelf.store.weather.delay_ms_max = 10
+    for number in range(4):
+        assert shelf.pieces.ahead("a", number * BLOCK, BLOCK)
+    shelf.get(9, waits)
+    loaded_before = 0
+    while not waits.told:
+        shelf.pass_time(1)
+        loaded_before = sum(shelf.pieces.has("a", number * BLOCK) for number in range(4))
+    assert loaded_before <= 1
+
+
+def test_a_piece_asked_for_in_advance_is_promoted_when_somebody_needs_it() -> None:
+    shelf, waits = Shelf(parallel=1), Waits()
+    for number in range(4):
+        shelf.pieces.ahead("a", number * BLOCK, BLOCK)
+    shelf.get(3, waits)
+    shelf.pass_time()
+    assert shelf.asked == ["a"] * 4
+    assert waits.told == 1
+
+
+def test_reading_ahead_takes_no_more_than_half_the_cache() -> None:
+    shelf = Shelf()
+    assert [shelf.pieces.ahead("a", number * BLOCK, BLOCK) for number in range(6)] == [True] * 4 + [False] * 2
+    shelf.pass_time()
+    assert not shelf.pieces.ahead("a", 5 * BLOCK, BLOCK)
+    assert shelf.get(0) is not None
+    assert shelf.pieces.ahead("a", 5 * BLOCK, BLOCK)
+
+
+def test_what_nobody_has_read_yet_stays_a_while_even_if_there_is_no_room() -> None:
+    shelf, waits = Shelf(parallel=1), [Waits() for _ in range(12)]
+    for number, one in enumerate(waits):
+        shelf.get(number, one)
+    shelf.pass_time(KEPT_MS // 2)
+    early = [number for number, one in enumerate(waits) if one.told]
+    assert early == list(range(8))
+    assert all(shelf.get(number) is not None for number in early)
+    shelf.pass_time(KEPT_MS)
+    assert all(one.told for one in waits)
+
+
+def test_a_failing_call_is_repeated_later_each_time_while_somebody_waits() -> None:
+    shelf, waits = Shelf(), Waits()
+    shelf.store.weather.gone = True
+    shelf.get(1, waits)
+    shelf.pass_time(60_000)
+    assert 60_000 // BACKOFF_MS_MAX <= len(shelf.asked) <= 25
+    assert waits.told == 0
+    shelf.store.weather.gone = False
+    shelf.pass_time(BACKOFF_MS_MAX)
+    assert waits.told == 1
+    assert shelf.get(1) is not None
+
+
+def test_a_failing_call_that_nobody_waits_for_any_more_is_given_up() -> None:
+    shelf, waits = Shelf(), Waits()
+    shelf.store.weather.gone = True
+    with pytest.raises(NotHereError) as missing:
+        shelf.pieces.get("a", 0, BLOCK)
+    missing.value.piece.waiters[waits] = None
+    shelf.pass_time(500)
+    missing.value.piece.waiters.clear()
+    shelf.pass_time(60_000)
+    assert len(shelf.asked) < 6
+    assert shelf.pieces.used == shelf.pieces.unread == 0
+
+
+def test_a_missing_object_is_told_at_once_and_looked_for_again_only_after_a_while() -> None:
+    shelf, waits = Shelf(), Waits()
+    with pytest.raises(NotHereError) as missing:
+        shelf.pieces.get("c", 0, BLOCK)
+    missing.value.piece.waiters[waits] = None
+    shelf.pass_time()
+    assert waits.told == 1
+    for _ in range(3):
+        with pytest.raises(UnreadableError):
+            shelf.pieces.get("c", 0, BLOCK)
+    assert shelf.asked == ["c"]
+    shelf.pass_time(KEPT_MS)
+    shelf.bucket.put("c", bytes(BLOCK))
+    with pytest.raises(NotHereError):
+        shelf.pieces.get("c", 0, BLOCK)
+    shelf.pass_time()
+    assert shelf.pieces.get("c", 0, BLOCK) == bytes(BLOCK)
+
+
+def test_a_damaged_piece_is_unreadable() -> None:
+    shelf = Shelf()
+
+    def convert(data: bytes) -> bytes:
+        raise LayoutError("wrong")
+
+    with pytest.raises(NotHereError):
+        shelf.pieces.get("b", 0, 5, convert)
+    shelf.pass_time()
+    with pytest.raises(UnreadableError, match="wrong"):
+        shelf.pieces.get("b", 0, 5, convert)
