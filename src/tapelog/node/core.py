@@ -56,6 +56,8 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 SETTLE_ROUNDS_MAX: Final = 1000
+WRITES_PER_LOOK: Final = 16
+"""So many wake-ups may write before the room on the disks is looked at again."""
 
 
 class NodeCore(NodeApi):
@@ -114,6 +116,7 @@ class NodeCore(NodeApi):
         self.coordinators: Coordinators
         self._sessions: FetchSessions
         self._connections = 0
+        self._writes = 0
 
     def boot(self) -> None:
         """Open everything on disk and replay it; afterwards `register` makes the node known."""
@@ -167,6 +170,9 @@ class NodeCore(NodeApi):
         for _ in range(SETTLE_ROUNDS_MAX):
             self.coordinators.flush()
             if hub.dirty:
+                self._writes += 1
+                if self._writes % WRITES_PER_LOOK == 0:
+                    self.storage.space.look()
                 dirty, hub.dirty = hub.dirty, []
                 for partition in dirty:
                     self._write(partition)

@@ -64,5 +64,5 @@ class Homes:
         return True
 
     def _avoided(self) -> list[str]:
-        ids = cordoned(self.node)
-        return [one.path for one in self.node.directory.items if one.directory_id in ids]
+        ids, full = cordoned(self.node), self.node.hub.full
+        return [one.path for one in self.node.directory.items if one.directory_id in ids or one.disk in full]

@@ -50,6 +50,7 @@ class Housekeeping:
         now_ms = node.clock.monotonic_ms()
         self._watch_flush(now_ms)
         look_on(node.hub, now_ms)
+        node.storage.space.look()
         if node.partitions.missing:
             node.partitions.retry_missing()
         due = any(directory.checkpoint_due() for directory in node.directory.every)

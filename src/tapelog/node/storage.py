@@ -14,6 +14,7 @@ from tapelog.base.ports import Disk, DiskError, DiskFullError
 from tapelog.log.directories import LogDirectories
 from tapelog.log.manager import LogDirectory
 from tapelog.node.registration import cordoned
+from tapelog.node.space import Space
 from tapelog.server.node_api import LogDir
 from tapelog.wire.errors import ErrorCode, KafkaError
 
@@ -34,6 +35,7 @@ class Storage:
         self.metadata_path = node.config.metadata_log_dir
         self.disks: dict[str, Disk | DiskError] = {self.metadata_path: disk, **(others or {})}
         self._tested: list[Disk] = []
+        self.space = Space(node)
         missing = [path for path in node.config.log_dirs if path not in self.disks]
         assert not missing, f"no disks for {missing}"
 
@@ -76,8 +78,8 @@ class Storage:
             self.tell()
 
     def suspect(self, error: DiskError, disk: Disk) -> None:
-        """Reading a file failed. That may be one bad sector, and then it concerns who reads it; or the disk is dead: see
-        whether it can still be written, in the background."""
+        """Reading a file failed. That may be one bad sector, and then it concerns who reads it; or the disk is dead:
+        see whether it can still be written, in the background."""
         directory = self.node.directory.of(disk)
         if directory is None or disk in self._tested or isinstance(error, DiskFullError):
             return

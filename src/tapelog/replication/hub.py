@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tapelog.base.ports import Disk
     from tapelog.replication.partition import Partition
     from tapelog.replication.traffic import Traffic
     from tapelog.replication.waiting import FetchWaiter
@@ -44,5 +45,7 @@ class Hub:
         """When the last fetch of each follower arrived, whatever it named."""
         self.busy: dict[Partition, Traffic] = {}
         """Partitions that are written or read here: the clock makes rates of their counters."""
+        self.full: list[Disk] = []
+        """Disks with so little room that it is kept for what the node itself must write."""
         self.lag_ms_max = 30_000
         """replica.lag.time.max.ms: who has been behind for longer leaves the ISR."""

@@ -87,6 +87,11 @@ class Partition(WaitingRoom):
                 self.hub.dirty.append(self)
         return appended
 
+    @property
+    def lacks_room(self) -> bool:
+        """Whether what is left on its disk is kept for others: coordinators' partitions may go on."""
+        return not self.watched and self.log.disk in self.hub.full
+
     def counted(self) -> Traffic:
         """The counters of this role; made when first needed."""
         traffic = self.traffic
@@ -127,6 +132,8 @@ class Partition(WaitingRoom):
     def append_replicated(self, buf: bytes, start: int, end: int) -> Appended:
         """Queue the leader's batches as they are, on a follower; KafkaError and no change when they do not fit."""
         assert not self.leading, "a leader takes no batches from others"
+        if self.hub.full and self.lacks_room:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "more than there is room for here")
         appended = self.log.append(buf, start, end, self.leader_epoch, REPLICATION)
         if not self._queued:
             self._queued = True

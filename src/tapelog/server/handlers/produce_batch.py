@@ -174,6 +174,10 @@ def append_batch(
     if partition.offline:
         part.error_code = _STORAGE
         return
+    if partition.hub.full and partition.lacks_room:
+        part.error_code = _STORAGE
+        part.error_message = "the disk is full"
+        return
     if acks == -1 and partition.under_min_isr:
         part.error_code = _NOT_ENOUGH
         return

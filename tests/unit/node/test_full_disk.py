@@ -1,0 +1,130 @@
+"""Disks that run full: a warning first, then a reserve for what the node must write, and all goes on by itself."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from tapelog.node.space import low_of, reserve_of
+from tapelog.sim.disk import SimDisk
+from tapelog.wire.errors import ErrorCode
+from tapelog.wire.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
+from tapelog.wire.messages.delete_records_request import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
+from tapelog.wire.messages.find_coordinator_request import FindCoordinatorRequest
+from tapelog.wire.messages.init_producer_id_request import InitProducerIdRequest
+from tests.support.rig import TOPIC, Rig
+from tests.unit.node.test_broken_disks import commit_request
+
+RESERVE, LOW = 50_000, 200_000
+LOOKED_MS = 300
+
+
+@pytest.fixture
+def rig() -> Rig:
+    rig = Rig(tapelog_disk_reserve_bytes=str(RESERVE), tapelog_disk_low_bytes=str(LOW))
+    rig.create(partitions=2, retention_ms="60000", internal_segment_bytes="20000")
+    rig.client.call(FindCoordinatorRequest(key="g"), 3)
+    return rig
+
+
+def leave(rig: Rig, room: int, disk: SimDisk | None = None) -> None:
+    """So much room is left, and that has been noticed."""
+    disk = disk or rig.node.disk
+    disk.capacity_bytes = None
+    disk.capacity_bytes = disk.total_bytes() - disk.free_bytes() + room
+    rig.node.pass_time(LOOKED_MS)
+
+
+def test_the_reserve_is_a_hundredth_of_a_small_disk_and_what_was_asked_for_counts() -> None:
+    assert reserve_of(-1, 1 << 40) == 64 << 20
+    assert reserve_of(-1, 100 << 20) == 1 << 20
+    assert (reserve_of(0, 1 << 40), low_of(7, 1 << 40)) == (0, 7)
+    assert (low_of(-1, 1 << 40), low_of(-1, 100 << 30)) == (10 << 30, 5 << 30)
+
+
+def test_records_are_refused_before_the_last_byte_and_taken_again_when_there_is_room(rig: Rig) -> None:
+    assert rig.produce(rig.batch(b"a", producer=(7, 0, 0))).error_code == 0
+    leave(rig, RESERVE - 1)
+    for _ in range(3):
+        answer = rig.produce(rig.batch(b"b", producer=(7, 0, 1)))
+        assert (answer.error_code, answer.base_offset) == (ErrorCode.KAFKA_STORAGE_ERROR, -1)
+    assert rig.values() == [b"a"]
+    leave(rig, 2 * RESERVE)
+    assert rig.produce(rig.batch(b"b", producer=(7, 0, 1))).base_offset == 1
+
+
+def test_what_the_node_itself_must_write_goes_on(rig: Rig) -> None:
+    rig.produce(rig.batch(b"a"))
+    leave(rig, RESERVE - 1)
+    assert rig.client.call(commit_request(1), 8).topics[0].partitions[0].error_code == 0
+    topic = CreatableTopic(name="new", num_partitions=1, replication_factor=1)
+    assert rig.client.call(CreateTopicsRequest(topics=[topic], timeout_ms=1000), 7).topics[0].error_code == 0
+    made = rig.client.call(InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1000), 4)
+    assert made.error_code == 0
+    rig.node.pass_time(30_000)
+    rig.reboot(rig.node.stop)
+    assert rig.node.core is not None and rig.node.core.directory.clean, "a clean stop needs checkpoints"
+    assert rig.values() == [b"a"]
+
+
+def test_deletions_make_room_and_service_resumes(rig: Rig) -> None:
+    for number in range(40):
+        rig.produce(rig.batch(b"%d" % number * 1000))
+    leave(rig, RESERVE - 1)
+    assert rig.produce().error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    part = DeleteRecordsPartition(partition_index=0, offset=35)
+    request = DeleteRecordsRequest(topics=[DeleteRecordsTopic(name=TOPIC, partitions=[part])], timeout_ms=1000)
+    assert rig.client.call(request, 2).topics[0].partitions[0].error_code == 0
+    rig.node.pass_time(400_000)
+    assert rig.produce().base_offset == 40
+
+
+def test_retention_makes_room_and_service_resumes(rig: Rig) -> None:
+    for number in range(40):
+        rig.produce(rig.batch(b"%d" % number * 1000))
+    leave(rig, RESERVE - 1)
+    assert rig.produce().error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    rig.node.pass_time(700_000)
+    assert rig.produce().base_offset == 40
+
+
+def test_much_that_is_written_at_once_does_not_use_up_the_reserve(rig: Rig) -> None:
+    """The clock looks every quarter of a second; in between, every few wake-ups that write."""
+    leave(rig, 3 * RESERVE)
+    written = refused = 0
+    while not refused:
+        answer = rig.produce(rig.batch(b"x" * 2000))
+        written, refused = written + (answer.error_code == 0), refused + (answer.error_code != 0)
+    assert written > 30
+    assert rig.node.disk.free_bytes() > RESERVE // 4
+
+
+def test_a_warning_comes_first_and_once(rig: Rig, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING, logger="tapelog.node")
+    leave(rig, LOW - 1)
+    rig.node.pass_time(10_000)
+    assert [record.message for record in caplog.records if "running out of room" in record.message] == [
+        "the disk is running out of room: logs has 0 MiB of room left. At 0 MiB producers are refused: shorten "
+        "retention or add a disk"
+    ]
+    assert rig.produce().error_code == 0
+    leave(rig, RESERVE - 1)
+    leave(rig, 2 * LOW)
+    told = [record.message for record in caplog.records]
+    assert any("the disk is full" in line for line in told) and any("there is room again" in line for line in told)
+
+
+def test_only_the_partitions_of_the_full_directory_are_refused_and_new_ones_go_elsewhere() -> None:
+    rig = Rig(directories=("logs", "more"), tapelog_disk_reserve_bytes=str(RESERVE))
+    rig.create(partitions=2)
+    there = [rig.partition(index=index).log.directory.startswith("more") for index in range(2)].index(True)
+    leave(rig, RESERVE - 1, rig.node.others["more"])
+    assert rig.produce(index=there).error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    assert rig.produce(index=1 - there).error_code == 0
+    rig.create("next", partitions=3)
+    assert [rig.produce(topic="next", index=index).error_code for index in range(3)] == [0] * 3
