@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from typing import TypeVar
 
 from tapelog.base.timers import Timers
 from tapelog.log.config import LogConfig
 from tapelog.log.log import CLIENT, COORDINATOR, Log
-from tapelog.log.tier import growth, layout, manifest, reading, walk
-from tapelog.log.tier.content import open_content
-from tapelog.log.tier.growth import Writer
-from tapelog.log.tier.manifest import Manifest, Page
+from tapelog.log.tier import reading
 from tapelog.log.tier.pieces import NotHereError, Pieces, UnreadableError
 from tapelog.log.tier.view import View
 from tapelog.sim.clock import SimClock
@@ -21,7 +17,8 @@ from tapelog.sim.entropy import SimEntropy
 from tapelog.sim.objects import Bucket, SimStore
 from tapelog.wire.control_records import marker_batch
 from tapelog.wire.errors import KafkaError
-from tapelog.wire.record_batch import Record, batch_size, batches, build_batch, last_offset
+from tapelog.wire.record_batch import Record, build_batch
+from tests.support.tiered import Copies, let_go
 
 SETTINGS = {"segment.bytes": "1200", "index.interval.bytes": "150", "retention.ms": "-1", "local.retention.ms": "-1"}
 TOPIC_ID = b"\x05" * 16
@@ -41,10 +38,8 @@ class SeamWorld:
         self.twin = self._open("/twin", SETTINGS)
         self.bucket = Bucket()
         self.store = SimStore(self.bucket, self.timers, self.chance.fork())
-        self.prefix = layout.partition_prefix(TOPIC_ID, 0)
-        self.pages: dict[str, Page] = {}
-        self.head = growth.empty("orders", TOPIC_ID, 0, 0, self._writer())
-        self._put_head(self.head)
+        self.copies = Copies(self.bucket, TOPIC_ID)
+        self.copies.put(self.copies.head)
         self.pieces = Pieces(self.store, self.timers, cache_bytes, 3, block_bytes)
         self.view = View(self.pieces, TOPIC_ID, 0)
         self.epoch = 0
@@ -54,9 +49,6 @@ class SeamWorld:
     def _open(self, directory: str, settings: dict[str, str]) -> Log:
         disk = SimDisk(SimEntropy(1))
         return Log.open(disk, directory, topic="orders", partition=0, config=LogConfig(settings), clock=self.clock)
-
-    def _writer(self) -> Writer:
-        return Writer(1, 0, self.chance.token(4).hex())
 
     # --- what happens to the log -------------------------------------------------------------------------------------
 
@@ -106,53 +98,19 @@ class SeamWorld:
 
     def upload(self, number: int) -> None:
         """Copy some of what may be copied."""
-        stable = self.log.last_stable_offset(self.log.written_end)
-        items = self.log.segments.items
-        for segment, following in zip(list(items), items[1:], strict=False):
-            if segment.base_offset < self.log.tiered_end or following.base_offset > stable:
-                continue
-            content = open_content(self.log, segment.base_offset)
-            assert content is not None
-            name = layout.segment_name(segment.base_offset, following.base_offset, 0, self._writer().token)
-            self.bucket.put(self.prefix + name, b"".join(content.pieces()))
-            head = self.head
-            page = growth.page_due(head)
-            if page is not None:
-                page_name = layout.page_name(0, 0, 0, self._writer().token)
-                self.bucket.put(self.prefix + page_name, manifest.encode_page(page))
-                self.pages[page_name] = page
-                head = growth.sealed(head, page, growth.reference(page, page_name))
-            first = max(segment.base_offset, head.end_offset)
-            self._put_head(growth.added(head, content.entry(name, first), self._writer()))
-            number -= 1
-            if number % 4 == 0:
-                return
-
-    def _put_head(self, head: Manifest) -> None:
-        self.head = head
-        self.bucket.put(self.prefix + layout.MANIFEST, head.encode())
-        self.log.tiered_end = head.end_offset
+        self.copies.copy(self.log, self.log.written_end, number % 5)
 
     def let_go(self, number: int) -> None:
         """Delete some local segments that the tier has."""
-        items = self.log.segments.items
-        gone = [one for one, following in itertools.pairwise(items) if following.base_offset <= self.log.tiered_end]
-        self.log.delete_segments(gone[: number % (len(gone) + 1)])
-        self.log.invariants()
+        let_go(self.log, number % 7)
 
     def trim(self, number: int) -> None:
         """The log's beginning moves, and what the tier has below it goes at once: readers may not have heard of it."""
         start = self.log.start_offset + number % 7
-        if start > self.head.end_offset:
-            return
-        for log in (self.log, self.twin):
-            log.increment_start_offset(start)
-        entries = list(walk.oldest_first(self.head, self.pages))
-        gone = [entry for entry in entries if entry.end_offset <= start]
-        size = sum(entry.log_size for entry in gone)
-        self._put_head(growth.trimmed(self.head, start, len(gone), size, self._writer()))
-        for entry in gone:
-            self.bucket.delete(self.prefix + entry.name)
+        if start <= self.copies.head.end_offset:
+            for log in (self.log, self.twin):
+                log.increment_start_offset(start)
+            self.copies.trim(start)
 
     # --- questions ---------------------------------------------------------------------------------------------------
 
@@ -236,10 +194,3 @@ class _Asker:
 
     def tier_moved(self) -> None:
         self.moved = True
-
-
-def whole_batches(data: bytes) -> list[tuple[int, int]]:
-    """(position, last offset) of the batches in data, which holds nothing else."""
-    found = [(start, last_offset(data, start)) for start, _ in batches(data)]
-    assert sum(batch_size(data, start) for start, _ in found) == len(data)
-    return found

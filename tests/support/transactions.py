@@ -151,7 +151,11 @@ class TxnProducer:
 
 def visible(rig: Rig, index: int = 0, topic: str = TOPIC) -> list[bytes]:
     """What a read_committed consumer shows its application, from one fetch, by Kafka's rule."""
-    data: Any = rig.fetch(isolation_level=COMMITTED, index=index, topic=topic)
+    return shown(rig.fetch(isolation_level=COMMITTED, index=index, topic=topic))
+
+
+def shown(data: Any) -> list[bytes]:
+    """The same, of a fetched partition."""
     raw = raw_records(data)
     begun = sorted((one.first_offset, one.producer_id) for one in data.aborted_transactions or [])
     aborted: set[int] = set()

@@ -86,8 +86,9 @@ class PendingFetch(FetchWaiter):
             if data.error_code or data.diverging_epoch is not None or data.preferred_read_replica >= 0:
                 urgent = True
             parts.append((wanted, data))
-        if self.waits_for and self.timer is None and total == 0 and not urgent:
-            self.park()  # whatever it says of waiting: else it would come back at once, for nothing
+        if self.waits_for and total == 0 and not urgent and (self.timer is None or not final):
+            if self.timer is None:  # whatever it says of waiting: else it would come back at once, for nothing
+                self.park()
         elif final or urgent or self.behind or total >= self.request.min_bytes:
             self.unpark()
             self.answer(parts)
