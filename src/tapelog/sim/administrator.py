@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from tapelog.sim.cluster import Cluster
@@ -36,11 +36,11 @@ class Administrator:
         """Topics of no importance, and how many partitions they have."""
         self._made = 0
 
-    def create(self, name: str, partitions: int) -> None:
+    def create(self, name: str, partitions: int, configs: Mapping[str, str] | None = None) -> None:
         """Make a topic, however long it takes."""
         client = self.cluster.session("admin")
         for _ in range(100):
-            response = client.call(self._creation(name, partitions), 5)
+            response = client.call(self._creation(name, partitions, configs), 5)
             code = response.topics[0].error_code
             if code in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
                 return
@@ -57,11 +57,10 @@ class Administrator:
     def wake(self) -> None:
         """Nothing more is begun."""
 
-    def _creation(self, name: str, partitions: int) -> CreateTopicsRequest:
-        configs = [CreatableTopicConfig(name=key, value=value) for key, value in SMALL_SEGMENTS.items()]
-        topic = CreatableTopic(
-            name=name, num_partitions=partitions, replication_factor=self.cluster.replicas, configs=configs
-        )
+    def _creation(self, name: str, partitions: int, configs: Mapping[str, str] | None = None) -> CreateTopicsRequest:
+        settings = {**SMALL_SEGMENTS, **(configs or {})}
+        topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=self.cluster.replicas)
+        topic.configs = [CreatableTopicConfig(name=key, value=value) for key, value in settings.items()]
         return CreateTopicsRequest(topics=[topic], timeout_ms=1000)
 
     def _create(self) -> None:

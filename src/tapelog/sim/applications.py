@@ -22,6 +22,9 @@ from tapelog.sim.payments import Payments
 from tapelog.sim.producer import Ledger, SimProducer
 from tapelog.sim.reading import ask_end, read
 from tapelog.sim.routing import Session
+from tapelog.sim.tables import CONFIGS as TABLE_CONFIGS
+from tapelog.sim.tables import TOPIC as TABLES
+from tapelog.sim.tables import Tables
 from tapelog.wire.messages.list_offsets_request import ListOffsetsRequest
 from tapelog.wire.messages.offset_commit_request import (
     OffsetCommitRequest,
@@ -52,6 +55,7 @@ class Applications:
         *,
         groups: bool = False,
         deletes: bool = False,
+        compacts: bool = False,
     ) -> None:
         """Consumers of orders, and one of payments, are in that rack, if one is given."""
         self.cluster = cluster
@@ -73,6 +77,9 @@ class Applications:
         parts = [(topic, index) for topic, count in SUBSCRIBED for index in range(count)]
         self.groups = Groups(cluster, self.entropy.fork(), parts, note) if groups else None
         self.events = Events(cluster, self.entropy.fork(), note) if deletes else None
+        self.tables = Tables(self.entropy.fork(), lambda: cluster.world.now_ms) if compacts else None
+        self.reader = Follower(TABLES, 1, cluster.router("reader"), committed=False, rack=rack)
+        self.reader.end_of = cluster.promises.committed_end
         self.ends = [(0, -1)] * PARTITIONS
         self.committed = 0
         self.attempted = 0
@@ -83,7 +90,10 @@ class Applications:
     def begin(self) -> None:
         """Make the topics."""
         self.administrator.create(TOPIC, PARTITIONS)
-        self.administrator.create(PAYMENTS, PAYMENT_PARTITIONS)
+        compacted = TABLE_CONFIGS if self.tables is not None else {}
+        self.administrator.create(PAYMENTS, PAYMENT_PARTITIONS, compacted)
+        if self.tables is not None:
+            self.administrator.create(TABLES, 1, compacted)
         if self.groups is not None:
             self.groups.begin()
         if self.events is not None:
@@ -172,6 +182,12 @@ class Applications:
         if self.events is not None:
             self.events.act()
 
+    def write_table(self) -> None:
+        """Keys of a table get other values, or none, where there is one."""
+        if self.tables is not None:
+            self.note(self.tables.write())
+            self.push()
+
     def join(self) -> None:
         """A member of a group comes, goes or stalls, where there are any."""
         if self.groups is not None:
@@ -191,6 +207,13 @@ class Applications:
             self.groups.push()
         if self.events is not None:
             self.events.push()
+        if self.tables is not None:
+            producer = self.tables.producer
+            if producer.client is None or producer.client.closed:
+                producer.connected(self.cluster.session("table"))
+            producer.push()
+            self.reader.push()
+            self.tables.consumed(self.reader.positions[0])
         self.payments.push()
         self.orders.push()
         self.everything.push()
@@ -212,6 +235,7 @@ class Applications:
         waiting = [f"producer {producer.number}" for producer in self.producers if not producer.idle]
         waiting += [one.waits_for for one in self.payments.instances if not one.idle]
         waiting += ["the administrator"] if self.administrator.busy else []
+        waiting += ["a table"] if self.tables is not None and not self.tables.producer.idle else []
         waiting += ["events"] if self.events is not None and not self.events.producer.idle else []
         waiting += self.groups.waiting() if self.groups is not None else []
         return waiting
@@ -236,7 +260,11 @@ class Applications:
             ledger.check([(int(value.split(b":")[0]), value) for _, value in found])
             _same(self.orders, index, found)
         for index in range(PAYMENT_PARTITIONS):
-            _same(self.everything, index, read(client, PAYMENTS, index).records)
+            found = read(client, PAYMENTS, index).records
+            if self.tables is None:
+                _same(self.everything, index, found)
+            else:
+                _left(self.everything, index, found)
         if final:
             self.cluster.world.run_until(self._decided, DECIDED_MS_MAX)
         self.payments.check(client, final=final)
@@ -244,6 +272,11 @@ class Applications:
             self.groups.check(client)
         if self.events is not None:
             self.events.check(client)
+        if self.tables is not None:
+            self.tables.clocks_jumped = self.cluster.clocks_jumped
+            table = read(client, TABLES, 0)
+            self.tables.check(table.records, table.high_watermark)
+            self.tables.check_consumer(self.reader.seen[0], self.reader.positions[0])
         promised = self.committed  # before asking: what is under way may be acknowledged first
         found_offset = self._offset(client)
         assert promised <= max(found_offset, 0) <= self.attempted, (
@@ -272,3 +305,11 @@ class Applications:
 def _same(follower: Follower, index: int, found: list[tuple[int, bytes]]) -> None:
     seen = follower.seen[index]
     assert seen == found[: len(seen)], f"{follower.topic}-{index}: a consumer saw what is not there"
+
+
+def _left(follower: Follower, index: int, found: list[tuple[int, bytes]]) -> None:
+    """What a consumer saw may have been aborted, and be gone by compaction."""
+    seen = dict(follower.seen[index])
+    for offset, value in found:
+        if offset < follower.positions[index]:
+            assert seen.get(offset) == value, f"{follower.topic}-{index}: a consumer did not see what is at {offset}"

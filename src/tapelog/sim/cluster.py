@@ -57,6 +57,8 @@ class Cluster:
             **(settings or {}),
         }
         self.replicas = replicas
+        self.clocks_jumped = False
+        """Somebody's clock on the wall was wrong at some time."""
         self.machines = [
             Machine(
                 self.world, self.net, self.entropy.fork(), number + 1, {**given, "broker.rack": f"rack-{number + 1}"}

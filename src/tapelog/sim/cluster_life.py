@@ -61,7 +61,9 @@ class ClusterLife:
             "rack-2" if self.way.nearest else "",
             groups=self.way.groups,
             deletes=self.way.deletes,
+            compacts=self.way.compacts,
         )
+        self.cluster.promises.compacts = self.way.compacts
         self.alarm = Alarm()
         self.cluster.promises.on_led = self._led
         self.cluster.promises.fragile = lambda: self.faults.fragile
@@ -96,6 +98,7 @@ class ClusterLife:
             (12, apps.administer),
             *([(14, apps.join)] if self.way.groups else []),
             *([(14, apps.happen)] if self.way.deletes else []),
+            *([(30, apps.write_table)] if self.way.compacts else []),
         ]
         actions = [
             *work,
@@ -181,6 +184,8 @@ class ClusterLife:
         if self.applications.groups is not None:
             self.cluster.rare.count("commit of a former member refused", self.applications.groups.refused)
         self.cluster.rare.count("record read from a follower", self.applications.read_elsewhere)
+        if self.applications.tables is not None:
+            self.cluster.rare.count("record compacted away", self.applications.tables.removed)
 
     def _why(self) -> str:
         machines = "; ".join(self.cluster.state(machine) for machine in self.cluster.machines)

@@ -179,6 +179,7 @@ class Faults:
         if self.entropy.chance(50):
             by_ms = self.entropy.below(JUMP_MS_MAX) - JUMP_MS_MAX // 2
             machine.clock.jump_wall(by_ms)
+            self.cluster.clocks_jumped = True
             self.note(f"the wall clock of {machine.name} jumps {by_ms}")
         else:
             pace = 900 + self.entropy.below(200)

@@ -140,13 +140,17 @@ class SimProducer:
     def _send(self, client: Client, sequence: int, values: list[bytes]) -> None:
         if self.weak:
             values = [b"%b:%d:%b" % (value[: value.index(b":x")], self.generation, b"x") for value in values]
-        records = [Record(offset=i, timestamp=0, key=None, value=value, headers=[]) for i, value in enumerate(values)]
+        records = [self.record(value) for value in values]
         batch = build_batch(records, producer_id=self.producer_id, producer_epoch=0, base_sequence=sequence)
         data = PartitionProduceData(index=self.partition, records=batch)
         request = ProduceRequest(acks=self.acks, timeout_ms=30_000)
         request.topic_data = [TopicProduceData(name=self.topic, partition_data=[data])]
         epoch = self._epoch_of_client
         client.send(request, 9, lambda response: self._answered(epoch, sequence, response))
+
+    def record(self, value: bytes) -> Record:
+        """As it goes into the log."""
+        return Record(offset=0, timestamp=0, key=None, value=value, headers=[])
 
     def _answered(self, epoch: int, sequence: int, response: ProduceResponse) -> None:
         if epoch != self._epoch_of_client:

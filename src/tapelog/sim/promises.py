@@ -45,6 +45,8 @@ class Promises:
         self.quorum: dict[int, int] = {}
         self.noticing = Noticing(rare)
         self.noticing.on_entered = self._entered
+        self.compacts = False
+        """Replicas are compacted, each for itself: what they have of a compacted log differs."""
         self.fragile: Callable[[], bool] | None = None
         """Whether somebody has lost data and may not have it back yet."""
         self.on_led: Callable[[Machine, str, int, int], None] | None = None
@@ -139,7 +141,10 @@ class Promises:
         if high_watermark > seen.high_watermark:
             if leading:
                 self._copies(machine, key, history, high_watermark)
-            history.committed(who, log, seen.high_watermark, high_watermark)
+            if self.compacts and log.config.compact:
+                history.end = max(history.end, high_watermark)
+            else:
+                history.committed(who, log, seen.high_watermark, high_watermark)
         if end < seen.end:
             self.rare.count("divergent truncation")
         if leading and (not seen.leading or epoch != seen.epoch):

@@ -22,6 +22,7 @@ NAMED: Final = {
     "pre-vote rejected": "a candidate is told that there is a leader, or that its log is too old",
     "producer-epoch overflow": "a transactional producer has used up its epochs and gets another id",
     "reassignment ends": "a partition has moved to other nodes",
+    "record compacted away": "of a table, because its key was written again or deleted",
     "record read from a follower": "a consumer reads in its own rack",
     "records deleted": "a log is cut off at its start, by request",
     "snapshot fetch": "a node has been away for so long that the metadata log does not reach back",

@@ -60,7 +60,8 @@ def ask_end(topic: str, index: int, which: int = LATEST) -> ListOffsetsRequest:
 
 
 def take(raw: bytes, offset: int, data: PartitionData, found: list[tuple[int, bytes]]) -> int:
-    """The records of one fetch that an application would see; returns where the next one begins."""
+    """The records of one fetch that an application would see (tombstones as empty values); returns where the next one
+    begins."""
     begun = sorted((one.first_offset, one.producer_id) for one in data.aborted_transactions or [])
     aborted: set[int] = set()
     for header in batches(raw, 0, len(raw)):
@@ -72,8 +73,7 @@ def take(raw: bytes, offset: int, data: PartitionData, found: list[tuple[int, by
             aborted.discard(header.producer_id)
         elif not (header.is_transactional and header.producer_id in aborted):
             for record in iterate(raw, header.position, header.end):
-                assert record.value is not None
-                found.append((record.offset, record.value))
+                found.append((record.offset, record.value or b""))
     return offset
 
 
@@ -84,7 +84,7 @@ class SimConsumer:
         self.topic = topic
         self.connect = connect
         self.seen: list[list[tuple[int, bytes]]] = [[] for _ in range(partitions)]
-        self._positions = [0] * partitions
+        self.positions = [0] * partitions
         self._client: Client | None = None
         self._busy = False
 
@@ -105,7 +105,7 @@ class SimConsumer:
         request.isolation_level = READ_COMMITTED
         parts = [
             FetchPartition(partition=index, fetch_offset=offset, partition_max_bytes=FETCH_BYTES)
-            for index, offset in enumerate(self._positions)
+            for index, offset in enumerate(self.positions)
         ]
         request.topics = [FetchTopic(topic=self.topic, partitions=parts)]
         client.send(request, 12, lambda response: self._answered(client, response))
@@ -118,4 +118,4 @@ class SimConsumer:
             if data.error_code == 0 and data.records is not None:
                 raw = data.records.tobytes()  # type: ignore[union-attr]
                 index = data.partition_index
-                self._positions[index] = take(raw, self._positions[index], data, self.seen[index])
+                self.positions[index] = take(raw, self.positions[index], data, self.seen[index])

@@ -262,7 +262,7 @@ class SimTransactional:
 
     def _request(self, client: Client, partition: int, sequence: int, values: list[bytes]) -> ProduceRequest:
         at_ms = max(0, client.wall_ms() - BEHIND_MS)
-        records = [Record(0, at_ms, None, value) for value in values]
+        records = [Record(0, at_ms, value.rpartition(b":")[0], value) for value in values]  # no key occurs twice
         producer_id, epoch = self._producer
         batch = build_batch(
             records, producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence, transactional=True

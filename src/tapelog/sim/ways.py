@@ -9,6 +9,7 @@ from typing import Any, Final
 from tapelog.coordinators.transactions import ending, initialise, states
 from tapelog.node import housekeeping
 from tapelog.sim.groups import SETTINGS as GROUPS
+from tapelog.sim.tables import SETTINGS as CLEANER
 
 FEW_EPOCHS: Final = 4
 ALL_EPOCHS: Final = states.EPOCH_MAX
@@ -31,13 +32,21 @@ class Way:
 
         self.groups = seed % 5 == 3
         """Consumer groups have members."""
+        self.compacts = seed % 3 == 2
+        """Logs are compacted: a table, the payments, and what the coordinators write."""
         self.deletes = seed % 4 == 2
         """There is a topic whose oldest records are deleted."""
 
     @property
     def settings(self) -> dict[str, str]:
         """What all nodes are told."""
-        told = ((self.snapshots, SNAPSHOTS), (self.nearest, NEAREST), (self.groups, GROUPS))
+        told = (
+            (self.snapshots, SNAPSHOTS),
+            (self.nearest, NEAREST),
+            (self.groups, GROUPS),
+            (self.compacts, CLEANER),
+            (not self.compacts, {"log.cleaner.enable": "false"}),
+        )
         return {name: value for has, settings in told if has for name, value in settings.items()}
 
     @contextlib.contextmanager
@@ -48,7 +57,7 @@ class Way:
         try:
             for module in modules:
                 module.EPOCH_MAX = FEW_EPOCHS if self.few_epochs else ALL_EPOCHS
-            house.CHECKPOINT_MS = OFTEN_MS if self.snapshots else CHECKPOINT_MS
+            house.CHECKPOINT_MS = OFTEN_MS if self.snapshots or self.compacts else CHECKPOINT_MS
             yield
         finally:
             for module in modules:

@@ -8,9 +8,10 @@ progress once the faults are over.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from tapelog.base.ports import DiskError
+from tapelog.node import housekeeping
 from tapelog.sim.client import SimClient
 from tapelog.sim.clock import SimClock
 from tapelog.sim.entropy import SimEntropy
@@ -20,7 +21,11 @@ from tapelog.sim.payments import SETTINGS as PAYMENT_SETTINGS
 from tapelog.sim.payments import TOPIC as PAYMENTS
 from tapelog.sim.payments import Payments
 from tapelog.sim.producer import Ledger, SimProducer
-from tapelog.sim.reading import read
+from tapelog.sim.reading import SimConsumer, read
+from tapelog.sim.tables import CONFIGS as TABLE_CONFIGS
+from tapelog.sim.tables import SETTINGS as CLEANER_SETTINGS
+from tapelog.sim.tables import TOPIC as TABLES
+from tapelog.sim.tables import Tables
 from tapelog.wire.errors import ErrorCode
 from tapelog.wire.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from tapelog.wire.messages.find_coordinator_request import FindCoordinatorRequest
@@ -40,6 +45,8 @@ GROUP: Final = "billing"
 RECOVERY_MS: Final = 60_000
 PUSH_MS: Final = 20
 """How long clients think at most before they send on."""
+OFTEN_MS: Final = 600
+"""Between checkpoints, in most lives: what lies above the last one is not compacted."""
 SMALL_SEGMENTS: Final = {"index.interval.bytes": "200", "segment.index.bytes": "120"}
 """Segments roll when their index is full: every few batches."""
 
@@ -52,7 +59,8 @@ class Life:
         self.steps = steps
         self.entropy = SimEntropy(seed)
         self.clock = SimClock()
-        self.node = SimNode(self.entropy.fork(), self.clock, {"offsets.topic.num.partitions": "4", **PAYMENT_SETTINGS})
+        settings = {"offsets.topic.num.partitions": "4", **PAYMENT_SETTINGS, **CLEANER_SETTINGS}
+        self.node = SimNode(self.entropy.fork(), self.clock, settings)
         self.node.disk.skips_syncs = skip_syncs
         self.trace: list[str] = []
         self.events: dict[str, int] = {}
@@ -62,6 +70,8 @@ class Life:
             for n in range(PRODUCERS)
         ]
         self.payments = Payments(self.entropy, lambda _: SimClient(self.node) if self.node.up else None)
+        self.tables = Tables(self.entropy.fork(), self.clock.monotonic_ms)
+        self.reader = SimConsumer(TABLES, 1, lambda: SimClient(self.node) if self.node.up else None)
         self.admin: SimClient | None = None
         self.committed = 0
         self.attempted = 0
@@ -69,12 +79,21 @@ class Life:
 
     def run(self) -> list[str]:
         """Live; returns the trace."""
+        house: Any = housekeeping
+        usual_ms, house.CHECKPOINT_MS = house.CHECKPOINT_MS, OFTEN_MS if self.seed % 3 else house.CHECKPOINT_MS
+        try:
+            return self._live()
+        finally:
+            house.CHECKPOINT_MS = usual_ms
+
+    def _live(self) -> list[str]:
         self._start()
         self._create_topic()
         actions: list[tuple[int, Callable[[], None]]] = [
             (40, self._produce),
             (25, self._time),
             (10, self._commit_offset),
+            (25, self._write_table),
             (25, lambda: self._pay(self.payments.begin)),
             (4, lambda: self._pay(self.payments.replace)),
             (4, lambda: self._pay(self.payments.stall)),
@@ -109,6 +128,10 @@ class Life:
             values.append(b"%d:%d:" % (producer.number, self._values) + b"x" * self.entropy.below(600))
         producer.add(values)
         self._note(f"produce {producer.number} {len(values)}")
+        self._push()
+
+    def _write_table(self) -> None:
+        self._note(self.tables.write())
         self._push()
 
     def _time(self) -> None:
@@ -167,6 +190,7 @@ class Life:
     def _jump_wall(self) -> None:
         by_ms = self.entropy.below(7_200_000) - 3_600_000
         self.clock.jump_wall(by_ms)
+        self.tables.clocks_jumped = True
         self._note(f"the wall clock jumps {by_ms}")
 
     # -- the frame around it
@@ -181,6 +205,8 @@ class Life:
         for producer in self.producers:
             producer.disconnected()
         self.payments.disconnected()
+        self.tables.producer.disconnected()
+        self.reader.disconnected()
         self.admin = None
         try:
             how()
@@ -197,11 +223,16 @@ class Life:
         self.admin = SimClient(self.node)
         for producer in self.producers:
             producer.connected(SimClient(self.node))
+        self.tables.producer.connected(SimClient(self.node))
 
     def _create_topic(self) -> None:
         assert self.admin is not None
-        configs = [CreatableTopicConfig(name=name, value=value) for name, value in SMALL_SEGMENTS.items()]
-        for name, partitions in ((TOPIC, PARTITIONS), (PAYMENTS, PAYMENT_PARTITIONS)):
+        for name, partitions, settings in (
+            (TOPIC, PARTITIONS, SMALL_SEGMENTS),
+            (PAYMENTS, PAYMENT_PARTITIONS, TABLE_CONFIGS if self.seed % 2 else SMALL_SEGMENTS),
+            (TABLES, 1, TABLE_CONFIGS),
+        ):
+            configs = [CreatableTopicConfig(name=key, value=value) for key, value in settings.items()]
             topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1, configs=configs)
             code = self.admin.call(CreateTopicsRequest(topics=[topic], timeout_ms=1000), 5).topics[0].error_code
             assert code in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS), ErrorCode(code).name
@@ -212,6 +243,9 @@ class Life:
         for producer in self.producers:
             producer.push()
         self.payments.push()
+        self.tables.producer.push()
+        self.reader.push()
+        self.tables.consumed(self.reader.positions[0])
 
     def _finish(self) -> None:
         """The faults are over: everything must be acknowledged within bounded time, and be there."""
@@ -219,7 +253,7 @@ class Life:
         self.node.disk.flush_ms_max = 5
         self.payments.wake()
         for _ in range(RECOVERY_MS // 10):
-            if all(producer.idle for producer in self.producers) and self.payments.idle:
+            if all(one.idle for one in (*self.producers, self.tables.producer)) and self.payments.idle:
                 break
             self._push()
             self.node.pass_time(10)
@@ -229,6 +263,9 @@ class Life:
         self.node.pass_time(RECOVERY_MS)
         assert self.admin is not None
         self.payments.check(self.admin, final=True)
+        self._check_table()
+        if self.tables.removed:
+            self._note("records were compacted")
         self._note(f"acknowledged {sum(sum(ledger.acknowledged.values()) for ledger in self.ledgers)}")
 
     def _check(self) -> None:
@@ -236,8 +273,15 @@ class Life:
             ledger.check(self._read(index))
         assert self.admin is not None
         self.payments.check(self.admin)
+        self._check_table()
         found = self._fetch_offset()
         assert self.committed <= max(found, 0) <= self.attempted, f"offset {found}, {self.committed} was acknowledged"
+
+    def _check_table(self) -> None:
+        assert self.admin is not None
+        table = read(self.admin, TABLES, 0)
+        self.tables.check(table.records, table.high_watermark)
+        self.tables.check_consumer(self.reader.seen[0], self.reader.positions[0])
 
     def _read(self, index: int) -> list[tuple[int, bytes]]:
         assert self.admin is not None
