@@ -17,22 +17,44 @@ TARGET = Path(__file__).resolve().parents[2] / "src" / "tapelog" / "base" / "kaf
 OWN = [
     ("topic", "tapelog.acks", "STRING", "all", "MEDIUM", "in:all,quorum"),
     ("topic", "tapelog.flush", "STRING", "fsync", "HIGH", "in:fsync,page-cache"),
+    ("topic", "tapelog.max.bytes", "LONG", "-1", "MEDIUM", "-1.."),
+    ("topic", "tapelog.max.bytes.policy", "STRING", "reject", "MEDIUM", "in:reject,drop-oldest"),
     ("topic", "tapelog.tier.hold", "BOOLEAN", "false", "MEDIUM", ""),
     ("topic", "tapelog.tier.restore", "STRING", "", "LOW", ""),
     ("broker", "tapelog.acks", "STRING", "all", "MEDIUM", "in:all,quorum"),
+    ("broker", "tapelog.disk.low.bytes", "LONG", "-1", "MEDIUM", "-1.."),
+    ("broker", "tapelog.disk.reserve.bytes", "LONG", "-1", "MEDIUM", "-1.."),
     ("broker", "tapelog.flush", "STRING", "fsync", "HIGH", "in:fsync,page-cache"),
+    ("broker", "tapelog.max.bytes", "LONG", "-1", "MEDIUM", "-1.."),
+    ("broker", "tapelog.max.bytes.policy", "STRING", "reject", "MEDIUM", "in:reject,drop-oldest"),
+    ("broker", "tapelog.max.bytes.prefixes", "LIST", "", "MEDIUM", "quotas"),
+    ("broker", "tapelog.open.files.max", "INT", "-1", "LOW", "64..|-1"),
+    ("broker", "tapelog.scrub.bytes.per.second", "LONG", "2097152", "MEDIUM", "0.."),
+    ("broker", "tapelog.scrub.interval.ms", "LONG", "604800000", "MEDIUM", "0.."),
+    ("broker", "tapelog.tier.cache.bytes", "LONG", "134217728", "MEDIUM", "1.."),
     ("broker", "tapelog.tier.endpoint", "STRING", None, "MEDIUM", ""),
     ("broker", "tapelog.tier.orphan.check.interval.ms", "LONG", "3600000", "LOW", "1000.."),
     ("broker", "tapelog.tier.url", "STRING", None, "MEDIUM", ""),
     ("broker", "tapelog.tier.verify.uploads", "BOOLEAN", "true", "LOW", ""),
-    ("broker", "tapelog.disk.low.bytes", "LONG", "-1", "MEDIUM", "-1.."),
-    ("broker", "tapelog.disk.reserve.bytes", "LONG", "-1", "MEDIUM", "-1.."),
-    ("broker", "tapelog.scrub.bytes.per.second", "LONG", "2097152", "MEDIUM", "0.."),
-    ("broker", "tapelog.scrub.interval.ms", "LONG", "604800000", "MEDIUM", "0.."),
-    ("broker", "tapelog.tier.cache.bytes", "LONG", "134217728", "MEDIUM", "1.."),
+    ("broker", "tapelog.unflushed.max.bytes", "LONG", "268435456", "LOW", "1048576.."),
+    ("broker", "tapelog.unsent.max.bytes", "LONG", "268435456", "LOW", "1048576.."),
 ]
-OWN_SYNONYMS = [("tapelog.acks", "tapelog.acks", 1), ("tapelog.flush", "tapelog.flush", 1)]
-OWN_DYNAMIC = {"tapelog.acks": "cluster-wide", "tapelog.flush": "cluster-wide", "tapelog.disk.low.bytes": "cluster-wide", "tapelog.disk.reserve.bytes": "cluster-wide", "tapelog.scrub.bytes.per.second": "cluster-wide", "tapelog.scrub.interval.ms": "cluster-wide"}
+DYNAMIC_NAMES = (
+    "tapelog.acks",
+    "tapelog.disk.low.bytes",
+    "tapelog.disk.reserve.bytes",
+    "tapelog.flush",
+    "tapelog.max.bytes",
+    "tapelog.max.bytes.policy",
+    "tapelog.max.bytes.prefixes",
+    "tapelog.scrub.bytes.per.second",
+    "tapelog.scrub.interval.ms",
+    "tapelog.unflushed.max.bytes",
+)
+OWN_SYNONYMS = [
+    (name, name, 1) for scope, name, *_ in OWN if scope == "topic" and any(row[:2] == ("broker", name) for row in OWN)
+]
+OWN_DYNAMIC = dict.fromkeys(DYNAMIC_NAMES, "cluster-wide")
 
 SCOPES = {
     "topic": "TOPIC",
@@ -48,7 +70,7 @@ HEADER = '''"""Every configuration name of Apache Kafka {version} and Tapelog, a
 
 A row is (name, type, default or None, importance, bounds). Types are the wire numbers of DescribeConfigs.
 Bounds, read by config_values.py: "" anything; "0.." and "1..9" ranges, "1..9|-1" or one more value; "in:a,b" one of;
-"ci:a,b" one of, in any case; "list:a,b" a list of these; "nonempty", "nonempty-items", "replicas", "reset".
+"ci:a,b" one of, in any case; "list:a,b" a list of these; "nonempty", "nonempty-items", "quotas", "replicas", "reset".
 """
 
 from __future__ import annotations

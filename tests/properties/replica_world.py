@@ -76,7 +76,7 @@ class Replica:
         known = self.directory.high_watermarks.get((TOPIC, 0), 0)
         self.partition.high_watermark = max(log.start_offset, min(known, log.durable_end))
         self.leader = ScriptedLeader(self.partition)
-        self.rounds = FlushRounds(self.hub, self.disk, self._broke)
+        self.rounds = FlushRounds(self.hub, self.disk, self.world.clock, self._broke)
         self.fetchers: dict[int, Fetcher] = {}
         self.followed: tuple[Fetcher, Followed] | None = None
         self.pumped: dict[Fetcher, None] = {}

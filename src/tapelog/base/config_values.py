@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from tapelog.base.kafka_configs import Row
+from tapelog.base.storage_bounds import parse_prefix_bounds
 
 BOOLEAN: Final = 1
 STRING: Final = 2
@@ -119,6 +120,8 @@ def _check_bounds(kind: int, bounds: str, value: str) -> None:
     elif bounds == "nonempty-items":
         if "" in split_list(value):
             raise ValueError("an item must not be empty")
+    elif bounds == "quotas":
+        parse_prefix_bounds(value)
     elif bounds == "replicas":
         _check_replicas(value)
     elif bounds == "reset":

@@ -124,6 +124,9 @@ ENFORCED: Final[frozenset[str]] = frozenset(
         "socket.listen.backlog.size",
         "socket.request.max.bytes",
         "socket.send.buffer.bytes",
+        "tapelog.open.files.max",
+        "tapelog.unflushed.max.bytes",
+        "tapelog.unsent.max.bytes",
         # groups and producers
         "consumer.assignment.interval.ms",
         "consumer.heartbeat.interval.ms",

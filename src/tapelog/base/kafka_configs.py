@@ -2,7 +2,7 @@
 
 A row is (name, type, default or None, importance, bounds). Types are the wire numbers of DescribeConfigs.
 Bounds, read by config_values.py: "" anything; "0.." and "1..9" ranges, "1..9|-1" or one more value; "in:a,b" one of;
-"ci:a,b" one of, in any case; "list:a,b" a list of these; "nonempty", "nonempty-items", "replicas", "reset".
+"ci:a,b" one of, in any case; "list:a,b" a list of these; "nonempty", "nonempty-items", "quotas", "replicas", "reset".
 """
 
 from __future__ import annotations
@@ -51,6 +51,8 @@ TOPIC: Final[tuple[Row, ...]] = (
     ("segment.ms", 5, "604800000", 1, "1.."),
     ("tapelog.acks", 2, "all", 1, "in:all,quorum"),
     ("tapelog.flush", 2, "fsync", 0, "in:fsync,page-cache"),
+    ("tapelog.max.bytes", 5, "-1", 1, "-1.."),
+    ("tapelog.max.bytes.policy", 2, "reject", 1, "in:reject,drop-oldest"),
     ("tapelog.tier.hold", 1, "false", 1, ""),
     ("tapelog.tier.restore", 2, "", 2, ""),
     ("unclean.leader.election.enable", 1, "false", 1, ""),
@@ -177,7 +179,13 @@ BROKER: Final[tuple[Row, ...]] = (
     ("kafka.metrics.polling.interval.secs", 3, "10", 2, "1.."),
     ("kafka.metrics.reporters", 7, "", 2, ""),
     ("leader.imbalance.check.interval.seconds", 5, "300", 0, "1.."),
-    ("listener.security.protocol.map", 2, "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT", 2, ""),
+    (
+        "listener.security.protocol.map",
+        2,
+        "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT",
+        2,
+        "",
+    ),
     ("listeners", 7, "PLAINTEXT://:9092", 0, ""),
     ("log.cleaner.backoff.ms", 5, "15000", 1, "0.."),
     ("log.cleaner.dedupe.buffer.size", 5, "134217728", 1, ""),
@@ -255,7 +263,13 @@ BROKER: Final[tuple[Row, ...]] = (
     ("offsets.topic.num.partitions", 3, "50", 0, "1.."),
     ("offsets.topic.replication.factor", 4, "3", 0, "1.."),
     ("offsets.topic.segment.bytes", 3, "104857600", 0, "1.."),
-    ("principal.builder.class", 8, "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder", 1, ""),
+    (
+        "principal.builder.class",
+        8,
+        "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder",
+        1,
+        "",
+    ),
     ("process.roles", 7, None, 0, "list:broker,controller"),
     ("producer.id.expiration.check.interval.ms", 3, "600000", 2, "1.."),
     ("producer.id.expiration.ms", 3, "86400000", 2, "1.."),
@@ -283,7 +297,13 @@ BROKER: Final[tuple[Row, ...]] = (
     ("remote.log.manager.task.retry.jitter", 6, "0.2", 2, "0..0.5"),
     ("remote.log.manager.thread.pool.size", 3, "2", 1, "1.."),
     ("remote.log.metadata.custom.metadata.max.bytes", 3, "128", 2, "0.."),
-    ("remote.log.metadata.manager.class.name", 2, "org.apache.kafka.server.log.remote.metadata.storage.TopicBasedRemoteLogMetadataManager", 1, "nonempty"),
+    (
+        "remote.log.metadata.manager.class.name",
+        2,
+        "org.apache.kafka.server.log.remote.metadata.storage.TopicBasedRemoteLogMetadataManager",
+        1,
+        "nonempty",
+    ),
     ("remote.log.metadata.manager.class.path", 2, None, 1, ""),
     ("remote.log.metadata.manager.impl.prefix", 2, "rlmm.config.", 1, "nonempty"),
     ("remote.log.metadata.manager.listener.name", 2, None, 1, "nonempty"),
@@ -347,8 +367,20 @@ BROKER: Final[tuple[Row, ...]] = (
     ("sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms", 5, "10000", 2, ""),
     ("sasl.oauthbearer.jwks.endpoint.retry.backoff.ms", 5, "100", 2, ""),
     ("sasl.oauthbearer.jwks.endpoint.url", 2, None, 1, ""),
-    ("sasl.oauthbearer.jwt.retriever.class", 8, "org.apache.kafka.common.security.oauthbearer.DefaultJwtRetriever", 1, ""),
-    ("sasl.oauthbearer.jwt.validator.class", 8, "org.apache.kafka.common.security.oauthbearer.DefaultJwtValidator", 1, ""),
+    (
+        "sasl.oauthbearer.jwt.retriever.class",
+        8,
+        "org.apache.kafka.common.security.oauthbearer.DefaultJwtRetriever",
+        1,
+        "",
+    ),
+    (
+        "sasl.oauthbearer.jwt.validator.class",
+        8,
+        "org.apache.kafka.common.security.oauthbearer.DefaultJwtValidator",
+        1,
+        "",
+    ),
     ("sasl.oauthbearer.scope", 2, None, 1, ""),
     ("sasl.oauthbearer.scope.claim.name", 2, "scope", 2, ""),
     ("sasl.oauthbearer.sub.claim.name", 2, "sub", 2, ""),
@@ -405,13 +437,19 @@ BROKER: Final[tuple[Row, ...]] = (
     ("tapelog.disk.low.bytes", 5, "-1", 1, "-1.."),
     ("tapelog.disk.reserve.bytes", 5, "-1", 1, "-1.."),
     ("tapelog.flush", 2, "fsync", 0, "in:fsync,page-cache"),
+    ("tapelog.max.bytes", 5, "-1", 1, "-1.."),
+    ("tapelog.max.bytes.policy", 2, "reject", 1, "in:reject,drop-oldest"),
+    ("tapelog.max.bytes.prefixes", 7, "", 1, "quotas"),
+    ("tapelog.open.files.max", 3, "-1", 2, "64..|-1"),
+    ("tapelog.scrub.bytes.per.second", 5, "2097152", 1, "0.."),
+    ("tapelog.scrub.interval.ms", 5, "604800000", 1, "0.."),
+    ("tapelog.tier.cache.bytes", 5, "134217728", 1, "1.."),
     ("tapelog.tier.endpoint", 2, None, 1, ""),
     ("tapelog.tier.orphan.check.interval.ms", 5, "3600000", 2, "1000.."),
     ("tapelog.tier.url", 2, None, 1, ""),
     ("tapelog.tier.verify.uploads", 1, "true", 2, ""),
-    ("tapelog.scrub.bytes.per.second", 5, "2097152", 1, "0.."),
-    ("tapelog.scrub.interval.ms", 5, "604800000", 1, "0.."),
-    ("tapelog.tier.cache.bytes", 5, "134217728", 1, "1.."),
+    ("tapelog.unflushed.max.bytes", 5, "268435456", 2, "1048576.."),
+    ("tapelog.unsent.max.bytes", 5, "268435456", 2, "1048576.."),
     ("telemetry.max.bytes", 3, "1048576", 2, "1.."),
     ("transaction.abort.timed.out.transaction.cleanup.interval.ms", 3, "10000", 2, "1.."),
     ("transaction.max.timeout.ms", 3, "900000", 0, "1.."),
@@ -464,7 +502,29 @@ CLIENT_METRICS: Final[tuple[Row, ...]] = (
 
 # Accepted but never shown.
 INTERNAL: Final[frozenset[str]] = frozenset(
-    ["controller.performance.always.log.threshold.ms", "controller.performance.sample.period.ms", "group.consumer.regex.refresh.interval.ms", "group.share.initialize.retry.interval.ms", "group.share.persister.class.name", "internal.metadata.delete.delay.millis", "internal.metadata.log.segment.bytes", "internal.metadata.max.batch.size.in.bytes", "internal.segment.bytes", "log.initial.task.delay.ms", "producer.id.expiration.check.interval.ms", "remote.log.index.file.cache.ttl.ms", "remote.log.manager.task.retry.backoff.max.ms", "remote.log.manager.task.retry.backoff.ms", "remote.log.manager.task.retry.jitter", "server.max.startup.time.ms", "share.coordinator.cold.partition.snapshot.interval.ms", "share.coordinator.state.topic.prune.interval.ms", "unclean.leader.election.interval.ms", "unstable.api.versions.enable", "unstable.feature.versions.enable"]
+    [
+        "controller.performance.always.log.threshold.ms",
+        "controller.performance.sample.period.ms",
+        "group.consumer.regex.refresh.interval.ms",
+        "group.share.initialize.retry.interval.ms",
+        "group.share.persister.class.name",
+        "internal.metadata.delete.delay.millis",
+        "internal.metadata.log.segment.bytes",
+        "internal.metadata.max.batch.size.in.bytes",
+        "internal.segment.bytes",
+        "log.initial.task.delay.ms",
+        "producer.id.expiration.check.interval.ms",
+        "remote.log.index.file.cache.ttl.ms",
+        "remote.log.manager.task.retry.backoff.max.ms",
+        "remote.log.manager.task.retry.backoff.ms",
+        "remote.log.manager.task.retry.jitter",
+        "server.max.startup.time.ms",
+        "share.coordinator.cold.partition.snapshot.interval.ms",
+        "share.coordinator.state.topic.prune.interval.ms",
+        "unclean.leader.election.interval.ms",
+        "unstable.api.versions.enable",
+        "unstable.feature.versions.enable",
+    ]
 )
 
 # Broker names that may change without a restart: True where only broker by broker.
@@ -573,8 +633,12 @@ PER_BROKER_ONLY: Final[dict[str, bool]] = {
     "tapelog.disk.low.bytes": False,
     "tapelog.disk.reserve.bytes": False,
     "tapelog.flush": False,
+    "tapelog.max.bytes": False,
+    "tapelog.max.bytes.policy": False,
+    "tapelog.max.bytes.prefixes": False,
     "tapelog.scrub.bytes.per.second": False,
     "tapelog.scrub.interval.ms": False,
+    "tapelog.unflushed.max.bytes": False,
     "transaction.partition.verification.enable": False,
     "unclean.leader.election.enable": False,
 }
@@ -610,6 +674,8 @@ TOPIC_SYNONYMS: Final[dict[str, tuple[tuple[str, int], ...]]] = {
     "segment.ms": (("log.roll.ms", 1), ("log.roll.hours", 3600000)),
     "tapelog.acks": (("tapelog.acks", 1),),
     "tapelog.flush": (("tapelog.flush", 1),),
+    "tapelog.max.bytes": (("tapelog.max.bytes", 1),),
+    "tapelog.max.bytes.policy": (("tapelog.max.bytes.policy", 1),),
     "unclean.leader.election.enable": (("unclean.leader.election.enable", 1),),
 }
 

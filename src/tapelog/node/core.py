@@ -32,6 +32,7 @@ from tapelog.node.lifecycle import Lifecycle
 from tapelog.node.markers import LocalMarkers
 from tapelog.node.metadata import NodeMetadata
 from tapelog.node.partitions import CLUSTER_METADATA, Partitions
+from tapelog.node.pressure import Pressure
 from tapelog.node.producer_ids import ProducerIds
 from tapelog.node.rounds import DiskRounds
 from tapelog.node.storage import Storage
@@ -91,7 +92,8 @@ class NodeCore(NodeApi):
         self.dispatcher = Dispatcher(self)
         self.storage = Storage(self, disk, disks)
         working = [one for one in self.storage.disks.values() if not isinstance(one, DiskError)]
-        self.rounds = DiskRounds(self.hub, working, self.storage_broke)
+        self.pressure = Pressure(self.hub, self.dispatcher)
+        self.rounds = DiskRounds(self.hub, working, clock, self.storage_broke, self.pressure.flushed)
         self.opened = False
         """Whether the partitions follow the image."""
         self.parted = False
@@ -136,6 +138,7 @@ class NodeCore(NodeApi):
         an older one may still say that we lead what we have lost since."""
         if not self.opened and self.metadata.ready and self.lifecycle.known:
             self.opened = True
+            self.pressure.bound(self.setting_int("tapelog.unflushed.max.bytes"))
             self.isr.start()
             self.partitions.open_all()
             if self.presence is not None:
@@ -166,7 +169,7 @@ class NodeCore(NodeApi):
 
     def settle(self) -> None:
         """End of a wake-up: write what was appended, move what became visible, start a flush round."""
-        hub, fetchers = self.hub, self.partitions.fetchers
+        hub, fetchers, later = self.hub, self.partitions.fetchers, False
         for _ in range(SETTLE_ROUNDS_MAX):
             self.coordinators.flush()
             if hub.dirty:
@@ -174,6 +177,10 @@ class NodeCore(NodeApi):
                 if self._writes % WRITES_PER_LOOK == 0:
                     self.storage.space.look()
                 dirty, hub.dirty = hub.dirty, []
+                room = max(0, self.rounds.room())
+                later = len(dirty) > room
+                if later:  # so many files cannot be open: the others after the round
+                    dirty, hub.dirty = dirty[:room], dirty[room:]
                 for partition in dirty:
                     self._write(partition)
             if hub.advanced:
@@ -188,9 +195,10 @@ class NodeCore(NodeApi):
                 self.isr.flush()
             if fetchers.busy:
                 fetchers.settle()
-            if not (hub.dirty or hub.advanced or hub.ripe or self.coordinators.busy or fetchers.busy):
+            if not ((hub.dirty and not later) or hub.advanced or hub.ripe or self.coordinators.busy or fetchers.busy):
                 break
         self.rounds.start()
+        self.pressure.look()
 
     def part(self) -> None:
         """The first half of a clean stop: name a successor, if leading the quorum. Needs a moment to be sent."""
@@ -235,6 +243,7 @@ class NodeCore(NodeApi):
         if delta.changed_configs:
             self.partitions.configure(delta.changed_configs)
             self.cleaner.configured()
+            self.pressure.bound(self.setting_int("tapelog.unflushed.max.bytes"))
         if delta.deleted_topics:
             names = [topic.name for topic in delta.deleted_topics]
             self.coordinators.resign([name for name in names if name not in self.topics])

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from tapelog.base.ports import DiskError, DiskFullError
-from tapelog.log.manager import LogDirectory
+from tapelog.log.manager import CHECKPOINT_BYTES, LogDirectory
 from tapelog.replication.traffic import look_on
 
 if TYPE_CHECKING:
@@ -28,6 +28,10 @@ class Housekeeping:
     def __init__(self, node: NodeCore) -> None:
         self.node = node
         self._checkpointed_ms = 0
+        self._under_way = 0
+        """Checkpoints: one per directory."""
+        self._began_ms = 0
+        self._cached_bytes = 0
         self._stopped = False
 
     def start(self) -> None:
@@ -53,7 +57,7 @@ class Housekeeping:
         node.storage.space.look()
         if node.partitions.missing:
             node.partitions.retry_missing()
-        due = any(directory.checkpoint_due() for directory in node.directory.every)
+        due = node.hub.uncheckpointed_bytes > CHECKPOINT_BYTES or node.pressure.checkpoint_due
         if now_ms - self._checkpointed_ms >= CHECKPOINT_MS or due:
             self._checkpointed_ms = now_ms
             self._checkpoint()
@@ -63,13 +67,16 @@ class Housekeeping:
     def _checkpoint(self) -> None:
         """Record what is durable, if something is new: records, or what a follower heard of its leader."""
         node, directories = self.node, self.node.directory
+        if self._under_way:
+            return
         high_watermarks = node.partitions.high_watermarks()
+        written, node.hub.uncheckpointed_bytes = node.hub.uncheckpointed_bytes > 0, 0
+        self._began_ms, self._cached_bytes = node.clock.monotonic_ms(), node.hub.cached_bytes
         moved = False
         for directory in directories.every:
             share = directories.share(directory, high_watermarks)
-            written = any(held.bytes_since_checkpoint for held in directory.logs.values())
             if written or share != directory.high_watermarks or directory.cleaned_offsets_moved():
-                directory.start_checkpoint(share, self._recorder(directory))
+                self._under_way += directory.start_checkpoint(share, self._recorder(directory))
             moved = moved or directory.start_offsets_moved()
         if moved:
             node.start_offsets_moved(_ignore)
@@ -78,16 +85,17 @@ class Housekeeping:
         """The same round since the last look: a disk is slow, or hangs. Producers are not left without an answer."""
         node = self.node
         node.hub.now_ms = now_ms
-        stuck = node.rounds.stuck()
-        if stuck:
-            for partition in node.partitions.all():
-                if partition.log.disk in stuck:
-                    partition.expire_parked(now_ms - WATCH_MS)
+        for partition in node.rounds.stuck():
+            partition.expire_parked(now_ms - WATCH_MS)
 
     def _recorder(self, directory: LogDirectory) -> Callable[[Exception | None], None]:
         """What is called when a checkpoint of that directory has ended."""
 
         def checkpointed(error: Exception | None) -> None:
+            self._under_way -= 1
+            if not self._under_way:
+                took_ms = self.node.clock.monotonic_ms() - self._began_ms
+                self.node.pressure.checkpointed(self._cached_bytes, took_ms if error is None else -1)
             if isinstance(error, DiskFullError):
                 self.node.dispatcher.complain(
                     f"no room for a checkpoint: {error}. The next start will read more of the logs"

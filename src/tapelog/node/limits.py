@@ -7,6 +7,8 @@ from typing import Final
 OPEN_FILES_WANTED: Final = 1 << 20
 FILES_LEAST: Final = 64
 """So many log files may be kept open however few the process may have."""
+SPARE: Final = 16
+"""One in so many descriptors is left for what is neither a log file nor a connection, or opened for a moment."""
 CONTROL_GROUP: Final = "/sys/fs/cgroup/memory.max"
 
 
@@ -29,6 +31,14 @@ def raise_open_files_limit() -> int:
 def files_share(limit: int) -> int:
     """How many of them log files may have: half. The others are for connections, and for files on their way."""
     return max(FILES_LEAST, limit // 2)
+
+
+def sockets_share() -> int:
+    """The descriptor from which on connections would take what log files need."""
+    import resource
+
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return OPEN_FILES_WANTED if limit == resource.RLIM_INFINITY else max(FILES_LEAST, limit - limit // SPARE)
 
 
 def memory_bytes() -> int:

@@ -23,6 +23,7 @@ from tapelog.metadata.fault import MetadataFault
 from tapelog.metadata.image import Endpoint
 from tapelog.node.core import NodeCore
 from tapelog.node.lifecycle import RUNNING
+from tapelog.node.limits import memory_bytes
 from tapelog.node.memory import keep_large_buffers
 from tapelog.node.reactor import Reactor, bind
 from tapelog.node.shell import Shell
@@ -88,7 +89,11 @@ def _run(config: NodeConfig, broken: dict[str, DiskError], on_ready: Callable[[s
         for path in config.log_dirs
         if path != metadata
     }
+    files_max = int(config.settings.get("tapelog.open.files.max", "-1"))
+    if files_max > 0:
+        disk.handles.files_max = files_max
     core = NodeCore(config, clock, SystemEntropy(), disk, timers, _net(config, reactor), others, _cleaning(reactor))
+    core.pressure.remember(memory_bytes())
     failed: list[str] = []
 
     def halt(reason: object) -> None:

@@ -8,21 +8,42 @@ directory goes offline (ADR 0002).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
-from tapelog.base.ports import Disk, DiskError, File
+from tapelog.base.ports import Clock, Disk, DiskError, File
 from tapelog.log.log import FlushTicket
 from tapelog.replication.hub import Hub
 from tapelog.replication.partition import Partition
 
+PARTITIONS_LEAST: Final = 16
+FILES_PER_PARTITION: Final = 4
+"""Of the files that may be open, so many for each partition that is written or in a round."""
+NEVER: Final = -1
+"""How long a round took that came to nothing."""
+
 
 class FlushRounds:
-    """Starts rounds over `hub.unflushed` and tells the partitions when theirs is done."""
+    """Starts rounds over `hub.unflushed` and tells the partitions when theirs is done; `ended` hears of every round,
+    how many bytes it was about and how many milliseconds it took (NEVER: it failed)."""
 
-    def __init__(self, hub: Hub, disk: Disk, failed: Callable[[DiskError], None]) -> None:
+    def __init__(
+        self,
+        hub: Hub,
+        disk: Disk,
+        clock: Clock,
+        failed: Callable[[DiskError], None],
+        ended: Callable[[int, int], None] | None = None,
+    ) -> None:
         self.hub = hub
         self.disk = disk
+        self.clock = clock
         self.failed = failed
+        self.ended: Callable[[int, int], None] = ended if ended is not None else _ignore
         self.rounds = 0
+        self.partitions_max = max(PARTITIONS_LEAST, disk.handles.files_max // FILES_PER_PARTITION)
+        """No more partitions in a round, and no more that wait for the next: their files are open."""
+        self._bytes = 0
+        self._began_ms = 0
         self._under_way: list[tuple[Partition, FlushTicket]] = []
         self._running = False
         self._failed = False
@@ -38,11 +59,24 @@ class FlushRounds:
         before, self._seen = self._seen, self.rounds if self._running else -1
         return self._running and before == self.rounds
 
+    def waiting(self) -> list[Partition]:
+        """Those in the round under way, and those that wait for the next."""
+        return [*[partition for partition, _ in self._under_way], *self.hub.unflushed]
+
     def start(self) -> None:
         """Begin a round if something waits for one and none is under way."""
-        if self._running or self._failed or not self.hub.unflushed:
+        if self._running or not self.hub.unflushed:
             return
         partitions, self.hub.unflushed = self.hub.unflushed, []
+        if len(partitions) > self.partitions_max:
+            partitions, self.hub.unflushed = partitions[: self.partitions_max], partitions[self.partitions_max :]
+        self._bytes = 0
+        for partition in partitions:
+            self._bytes += partition.unflushed_bytes
+            partition.unflushed_bytes = 0
+        if self._failed:
+            self.ended(self._bytes, NEVER)
+            return
         files: list[File] = []
         for partition in partitions:
             if partition.closed:
@@ -55,12 +89,14 @@ class FlushRounds:
             files.extend(ticket.files)
             self._under_way.append((partition, ticket))
         self._running = True
+        self._began_ms = self.clock.monotonic_ms()
         self.rounds += 1
         self.disk.start_flush(files, self._done)
 
     def _done(self, error: DiskError | None) -> None:
         self._running = False
         finished, self._under_way = self._under_way, []
+        self.ended(self._bytes, self.clock.monotonic_ms() - self._began_ms if error is None else NEVER)
         if error is not None:
             self._failed = True
             self.failed(error)
@@ -72,14 +108,30 @@ class FlushRounds:
 class DiskRounds:
     """The flush rounds of a node: those of its only disk, or of each of several."""
 
-    def __init__(self, hub: Hub, disks: Sequence[Disk], failed: Callable[[DiskError, Disk], None]) -> None:
+    def __init__(
+        self,
+        hub: Hub,
+        disks: Sequence[Disk],
+        clock: Clock,
+        failed: Callable[[DiskError, Disk], None],
+        ended: Callable[[int, int], None],
+    ) -> None:
         self.hub = hub
         self.failed = failed
+        self.ended = ended
         several = len(disks) > 1
-        self.each: list[FlushRounds] = [self._of(disk, Hub() if several else hub) for disk in disks]
+        self.each: list[FlushRounds] = [self._of(disk, Hub() if several else hub, clock) for disk in disks]
+        self._several = several
 
-    def _of(self, disk: Disk, hub: Hub) -> FlushRounds:
-        return FlushRounds(hub, disk, lambda error: self.failed(error, disk))
+    def _of(self, disk: Disk, hub: Hub, clock: Clock) -> FlushRounds:
+        return FlushRounds(hub, disk, clock, lambda error: self.failed(error, disk), self.ended)
+
+    def room(self) -> int:
+        """How many more partitions may be written before a round has ended."""
+        waiting = len(self.hub.unflushed)
+        if self._several:
+            waiting += sum(len(rounds.hub.unflushed) for rounds in self.each)
+        return self.each[0].partitions_max - waiting
 
     def start(self) -> None:
         """Begin a round on every disk where something waits and none is under way."""
@@ -98,6 +150,14 @@ class DiskRounds:
         for rounds in each:
             rounds.start()
 
-    def stuck(self) -> list[Disk]:
-        """The disks that have been busy with the same round since the last look."""
-        return [rounds.disk for rounds in self.each if rounds.stuck()]
+    def stuck(self) -> list[Partition]:
+        """The partitions that wait for disks which have been busy with the same round since the last look."""
+        late: list[Partition] = []
+        for rounds in self.each:
+            if rounds.stuck():
+                late.extend(rounds.waiting())
+        return [*late, *self.hub.dirty] if late else late
+
+
+def _ignore(size: int, took_ms: int) -> None:
+    pass

@@ -1,8 +1,9 @@
 """The shell around the core: listeners, sockets, and the loop that drives them.
 
 Owns every transport; after each wake-up it lets the core settle, sends what is to be sent, resumes connections whose
-turn has come and drops those that closed. Bounds: `max.connections`, `max.connections.per.ip`, idle time, and the
-bytes of half-received requests over all connections.
+turn has come and drops those that closed. Bounds: `max.connections` (and the descriptors that log files leave),
+`max.connections.per.ip`, idle time, and over all connections the bytes of half-received requests and of answers that
+nobody takes.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import socket
 from typing import Final
 
 from tapelog.node.core import NodeCore
+from tapelog.node.limits import sockets_share
 from tapelog.node.memory import give_memory_back
 from tapelog.node.reactor import Reactor
 from tapelog.node.transport import Acceptor, Transport
@@ -18,8 +20,8 @@ from tapelog.node.transport import Acceptor, Transport
 ROUNDS_MAX: Final = 1000
 IDLE_CHECK_MS: Final = 10_000
 TRIM_BYTES: Final = 64 << 20
-HELD_BYTES_MAX: Final = 1 << 29  # unless queued.max.request.bytes says otherwise
-"""Half-received requests may hold this much memory together; beyond it the largest one's connection is closed."""
+ROOM_PATIENCE_MS: Final = 10_000
+"""When no large request was given room for so long, the half-received one of which nothing came for longest goes."""
 
 
 class Shell:
@@ -32,8 +34,12 @@ class Shell:
         self._per_host: dict[str, int] = {}
         self._acceptors: list[Acceptor] = []
         self._trim_due = False
+        self._impatient = False
+        self._sockets_max = sockets_share()
         asked = core.setting_int("queued.max.request.bytes")
-        self._held_bytes_max = asked if asked > 0 else HELD_BYTES_MAX
+        if asked > 0:
+            core.dispatcher.held_bytes_max = asked
+        self._unsent_bytes_max = core.setting_int("tapelog.unsent.max.bytes")
         self._send_buffer_bytes = core.setting_int("socket.send.buffer.bytes")
         reactor.timers.after(IDLE_CHECK_MS, self._check_connections)
 
@@ -54,7 +60,9 @@ class Shell:
                         transport.flush()
             if dispatcher.held_bytes > TRIM_BYTES:
                 self._trim_due = True
-            if dispatcher.held_bytes > self._held_bytes_max:
+            if dispatcher.room_waiters:
+                self._give_room()
+            if dispatcher.unsent_bytes > self._unsent_bytes_max:
                 self._relieve()
             if dispatcher.closed_connections:
                 self._drop_closed()
@@ -79,6 +87,10 @@ class Shell:
         core = self.core
         if len(self.transports) >= core.setting_int("max.connections"):
             core.dispatcher.complain(f"refused a connection from {host}: max.connections is reached")
+            sock.close()
+            return
+        if sock.fileno() >= self._sockets_max and len(self.transports) >= self._sockets_max // 2:
+            core.dispatcher.complain(f"refused a connection from {host}: raise the limit of open files (ulimit -n)")
             sock.close()
             return
         if self._per_host.get(host, 0) >= core.setting_int("max.connections.per.ip"):
@@ -118,11 +130,36 @@ class Shell:
             give_memory_back()
         self.reactor.timers.after(IDLE_CHECK_MS, self._check_connections)
 
-    def _relieve(self) -> None:
-        """Too much memory is held by half-received requests: the largest ones have to go."""
-        by_size = sorted(self.transports.values(), key=lambda transport: -transport.connection.partial_bytes)
-        for transport in by_size:
-            held = self.core.dispatcher.held_bytes
-            if held <= self._held_bytes_max:
+    def _give_room(self) -> None:
+        """Let large requests read on where that is possible; watch that it is, sooner or later."""
+        dispatcher = self.core.dispatcher
+        dispatcher.give_room()
+        if dispatcher.room_waiters and not self._impatient:
+            self._impatient = True
+            given = dispatcher.rooms_given
+            self.reactor.timers.after(ROOM_PATIENCE_MS, lambda: self._check_room(given))
+
+    def _check_room(self, given: int) -> None:
+        """Nobody has moved since: the half-received request of which nothing came for longest is given up."""
+        self._impatient = False
+        dispatcher = self.core.dispatcher
+        if not dispatcher.room_waiters or dispatcher.rooms_given != given:
+            return
+        for transport in sorted(self.transports.values(), key=lambda transport: transport.active_ms):
+            connection = transport.connection
+            if connection.reserved and not connection.waits_for_room and not connection.held_back:
+                connection.close(
+                    f"a request of {connection.wanted} bytes came to a halt, and others wait for the room it takes"
+                )
                 return
-            transport.connection.close(f"half-received requests hold {held} bytes; this one was the largest")
+
+    def _relieve(self) -> None:
+        """Too much memory is held by answers that clients do not read: those who read least have to go."""
+        for transport in sorted(self.transports.values(), key=lambda transport: -transport.unsent):
+            unsent = self.core.dispatcher.unsent_bytes
+            if unsent <= self._unsent_bytes_max:
+                return
+            transport.connection.close(
+                f"{unsent} bytes of answers are not read, more than tapelog.unsent.max.bytes; most of them here"
+            )
+            transport.forget_unsent()

@@ -48,6 +48,8 @@ class Transport(Pollable):
         self.warming = False
         self.warm: Region | None = None
         self.corked = False
+        self.unsent = 0
+        """Answers in memory that the socket did not take."""
         reactor.watch(self.fd, self, READ)
 
     def ready(self, mask: int) -> None:
@@ -68,7 +70,8 @@ class Transport(Pollable):
             return
         missing = connection.wanted - connection.partial_bytes
         if connection.partial_bytes == 0:
-            missing = connection.last_frame
+            dispatcher = connection.dispatcher
+            missing = connection.last_frame if 2 * dispatcher.held_bytes < dispatcher.held_bytes_max else 0
         size = RECEIVE_BYTES if missing < RECEIVE_BYTES else min(missing, RECEIVE_BYTES_MAX)
         try:
             data = self.sock.recv(size)
@@ -99,6 +102,8 @@ class Transport(Pollable):
         except OSError:
             connection.close("")
             return
+        if self.unsent or not finished:
+            self._count_unsent()
         mask = READ if finished or self.warming else READ | WRITE
         if connection.blocked and not self.mask & READ:
             mask &= ~READ
@@ -114,8 +119,23 @@ class Transport(Pollable):
 
     def close(self) -> None:
         """Drop the socket."""
+        self.forget_unsent()
         self.reactor.unwatch(self.fd)
         self.sock.close()
+
+    def forget_unsent(self) -> None:
+        """It will not be sent any more."""
+        self.connection.dispatcher.unsent_bytes -= self.unsent
+        self.unsent = 0
+
+    def _count_unsent(self) -> None:
+        """Account for what waits here in memory; regions of files wait on the disk."""
+        unsent = 0
+        for chunk in self.connection.outgoing:
+            if isinstance(chunk, bytes):
+                unsent += len(chunk)
+        self.connection.dispatcher.unsent_bytes += unsent - self.unsent
+        self.unsent = unsent
 
     def _watch(self, mask: int) -> None:
         if mask != self.mask and not self.connection.closed:

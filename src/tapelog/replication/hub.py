@@ -23,6 +23,12 @@ class Hub:
         """Partitions with appended batches that are not written yet."""
         self.unflushed: list[Partition] = []
         """Partitions with written bytes that the next flush round must make durable."""
+        self.unflushed_bytes = 0
+        """What was written to them, and what it costs to keep those waiting who wrote it; with the round under way."""
+        self.cached_bytes = 0
+        """The same of topics in the page cache, since the last checkpoint that is durable."""
+        self.uncheckpointed_bytes = 0
+        """The same of all topics, since the last checkpoint that was begun."""
         self.advanced: list[Partition] = []
         """Watched partitions (internal topics) whose high watermark moved."""
         self.now_ms = 0

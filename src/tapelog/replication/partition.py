@@ -26,6 +26,8 @@ from tapelog.wire.errors import ErrorCode, KafkaError
 ORIGIN_CLIENT: Final = CLIENT
 ORIGIN_COORDINATOR: Final = COORDINATOR
 NO_LEADER: Final = -1
+BATCH_COST: Final = 4096
+"""What it costs to keep the sender of a batch waiting, in bytes; beside the batch's own."""
 QUORUM_PATIENCE_MS: Final = 200
 """With `tapelog.acks=quorum`: so long may the slowest replicas hold up what a majority has."""
 _STORAGE_ERROR: Final = int(ErrorCode.KAFKA_STORAGE_ERROR)
@@ -60,6 +62,8 @@ class Partition(WaitingRoom):
         self.closed = False
         self._queued = False
         self._unflushed = False
+        self.unflushed_bytes = 0
+        """Its share of `hub.unflushed_bytes`, without the round under way."""
         self.leader_high_watermark = self.high_watermark
         """On a follower: what its leader has committed."""
         self.leader_start_offset = -1
@@ -173,15 +177,19 @@ class Partition(WaitingRoom):
         self._queued = False
         if self.closed:
             return
+        log = self.log
         if not self.alone and self.leadership is not None:
-            self.leadership.grows(self.log.written_end)
+            self.leadership.grows(log.written_end)
+        cost = log.bytes_since_checkpoint + BATCH_COST * log.batches_since_checkpoint
         try:
-            self.log.write()
+            log.write()
         except Exception:
             if self.leadership is not None:
                 self.leadership.epoch_start = min(self.leadership.epoch_start, self.log.written_end)
             self.fail_parked_above(self.log.written_end, _STORAGE_ERROR)
             raise
+        cost = log.bytes_since_checkpoint + BATCH_COST * log.batches_since_checkpoint - cost
+        self.hub.uncheckpointed_bytes += cost
         if self._tail_waiters:
             wake(self.hub, self._tail_waiters)
         if self.page_cache:
@@ -191,8 +199,11 @@ class Partition(WaitingRoom):
                 self._moved(self.hub.now_ms)
             unflushed = self.log.written_end - self.log.durable_end
             flush = unflushed >= self.log.config.flush_messages or len(self._parked_markers) > 0
+            self.hub.cached_bytes += cost
         else:
             flush = True
+            self.unflushed_bytes += cost
+            self.hub.unflushed_bytes += cost
         if flush:
             self._flush_soon()
 

@@ -6,7 +6,8 @@ JoinGroup or SyncGroup is answered when the others have come. A member that comm
 once: in Kafka its LeaveGroup waits behind its own JoinGroup, the client gives up after some seconds, and the group goes
 on with a member that is gone. What a connection can hold is bounded: one partial frame, `IN_FLIGHT_MAX` produces, one
 other request and what its sender says while it waits for others, and `OUTGOING_BYTES_MAX` unsent bytes before it stops
-starting new work.
+starting new work. A large frame that is still on its way reserves room among all connections (`dispatch.Dispatcher`),
+and is not read on where there is none; a Produce does not start while the disk is behind (`Dispatcher.pressed`).
 """
 
 from __future__ import annotations
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 
 IN_FLIGHT_MAX: Final = 256
 OUTGOING_BYTES_MAX: Final = 1 << 18
+RESERVED_BYTES: Final = 1 << 20
+"""A larger frame reserves this much when it begins, and then twice what has come of it."""
+SMALL_BYTES: Final = 1 << 16
+"""A frame up to this never waits for room."""
 PRODUCE: Final = 0
 OFFSET_COMMIT: Final = 8
 JOIN_GROUP: Final = 11
@@ -61,6 +66,11 @@ class Connection:
         self.requests = 0
         self.partial: list[bytes] = []
         self.partial_bytes = 0
+        self.reserved = 0
+        """What it has of the room for half-received requests."""
+        self.waits_for_room = False
+        self.held_back = False
+        """A Produce waits here until the disk has caught up."""
         self.last_frame = 0
         self.wanted = 4
         """How many bytes the frame at the head of `partial` needs before parsing makes sense."""
@@ -69,12 +79,14 @@ class Connection:
         """Take received bytes and start every request that may start now."""
         if self.partial_bytes:
             self.partial.append(data)
-            self._hold(self.partial_bytes + len(data))
+            self.partial_bytes += len(data)
             if self.partial_bytes < self.wanted or self.blocked:
+                if self.partial_bytes > self.reserved:
+                    self._reserve()
                 return
             data = b"".join(self.partial)
             self.partial = []
-            self._hold(0)
+            self.partial_bytes = 0
         self._parse(data)
 
     def resume(self) -> None:
@@ -86,8 +98,16 @@ class Connection:
         if self.partial_bytes:
             data = b"".join(self.partial)
             self.partial = []
-            self._hold(0)
+            self.partial_bytes = 0
             self._parse(data)
+
+    def room_given(self) -> None:
+        """There is room for the frame that had to wait: read on."""
+        self.waits_for_room = False
+        if not self.closed:
+            self.blocked = False
+            self._reserve()
+            self.dispatcher.resumable.append(self)
 
     def answered(self) -> None:
         """A call is done: queue every answer whose turn has come."""
@@ -122,16 +142,41 @@ class Connection:
         self.outgoing.clear()
         self.outgoing_bytes = 0
         self.partial.clear()
+        self.partial_bytes = 0
         self._hold(0)
         self.dispatcher.connection_closed(self)
 
     def _hold(self, size: int) -> None:
         """Account for what half-received requests keep in memory, here and over all connections."""
-        self.dispatcher.held_bytes += size - self.partial_bytes
-        self.partial_bytes = size
+        self.dispatcher.held_bytes += size - self.reserved
+        self.reserved = size
+
+    def _reserve(self) -> None:
+        """Account for a half-received frame as it is and soon will be; it stops growing where that is too much."""
+        size, need = self.partial_bytes, self.soon()
+        if need > size and need > SMALL_BYTES and self.dispatcher.no_room(self, need):
+            self.blocked = True
+            if not self.waits_for_room:
+                self.waits_for_room = True
+                self.dispatcher.room_waiters.append(self)
+            need = size
+        self._hold(need)
+
+    def soon(self) -> int:
+        """How much memory the half-received frame takes, or soon will."""
+        size = self.partial_bytes
+        return max(size, min(self.wanted, max(RESERVED_BYTES, 2 * size)))
 
     def _may_go_on(self) -> bool:
+        if self.waits_for_room or (self.held_back and self.dispatcher.pressed):
+            return False
         return not self.calls and self.outgoing_bytes <= OUTGOING_BYTES_MAX
+
+    def _hold_back(self) -> None:
+        """A Produce came and the disk is behind: it waits, and nothing more is read here."""
+        if not self.held_back:
+            self.held_back = True
+            self.dispatcher.held_back.append(self)
 
     def _heard_while_waiting(self, api_key: int) -> bool:
         """Whether this request may start although the one before it still waits for other members of the group."""
@@ -167,6 +212,10 @@ class Connection:
             ):
                 self.blocked = True
                 break
+            if produce and self.dispatcher.pressed:
+                self.blocked = True
+                self._hold_back()
+                break
             self.only_produce = produce
             self.requests += 1
             self.dispatcher.dispatch(self, data, pos + 4, end)
@@ -175,4 +224,7 @@ class Connection:
             pos = end
         if pos < size:
             self.partial = [data[pos:] if pos else data]
-            self._hold(size - pos)
+            self.partial_bytes = size - pos
+            self._reserve()
+        elif self.reserved:
+            self._hold(0)

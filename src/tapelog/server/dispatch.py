@@ -1,12 +1,14 @@
 """Frames to handlers: parse the header, find the route, decode, call; and what happens when that goes wrong.
 
 Bad input costs its sender the connection and us one (rate-limited) log line. Errors that a handler does not
-expect become UNKNOWN_SERVER_ERROR where the response can carry it, with the traceback in our log.
+expect become UNKNOWN_SERVER_ERROR where the response can carry it, with the traceback in our log. What all connections
+share is kept here, too: the room for half-received requests, and whether Produces may start.
 """
 
 from __future__ import annotations
 
 import logging
+from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from librt.strings import read_i16_be, read_i32_be
@@ -26,6 +28,8 @@ log = logging.getLogger("tapelog.server")
 
 API_VERSIONS: Final = 18
 LOG_LINES_PER_SECOND: Final = 10
+HELD_BYTES_MAX: Final = 1 << 29  # unless queued.max.request.bytes says otherwise
+"""So much memory half-received requests may take together."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)  # tests stand in for it
@@ -38,7 +42,17 @@ class Dispatcher:
         self.resumable: list[Connection] = []
         self.closed_connections: list[Connection] = []
         self.held_bytes = 0
-        """What half-received requests of all connections keep in memory."""
+        """What half-received requests of all connections keep in memory, or have reserved."""
+        self.held_bytes_max = HELD_BYTES_MAX
+        self.room_waiters: deque[Connection] = deque()
+        """Connections with a large frame for which there is no room yet, in the order of their coming."""
+        self.rooms_given = 0
+        self.pressed = False
+        """Producers are ahead of the disk: no Produce starts."""
+        self.held_back: list[Connection] = []
+        """Connections with a Produce that waits for that."""
+        self.unsent_bytes = 0
+        """Answers in memory that clients' sockets do not take."""
         self._routes: list[Route | None] = ROUTES
         self._log_second = 0
         self._log_lines = 0
@@ -88,6 +102,27 @@ class Dispatcher:
             forward(self.node, call, data)
         except Exception:
             self.failed(call)
+
+    def no_room(self, connection: Connection, size: int) -> bool:
+        """Whether its half-received request cannot grow to that size: others have the room. Alone it always can."""
+        others = self.held_bytes - connection.reserved
+        return others > 0 and others + size > self.held_bytes_max
+
+    def give_room(self) -> None:
+        """Let the frames read on that there is room for by now, first come, first served."""
+        waiters = self.room_waiters
+        while waiters and (waiters[0].closed or not self.no_room(waiters[0], waiters[0].soon())):
+            self.rooms_given += 1
+            waiters.popleft().room_given()
+
+    def press(self, pressed: bool) -> None:
+        """Hold Produces back from now on, or let them go on."""
+        self.pressed = pressed
+        if not pressed:
+            waiting, self.held_back = self.held_back, []
+            for connection in waiting:
+                connection.held_back = False
+                connection.sent()
 
     def connection_closed(self, connection: Connection) -> None:
         """Called by a connection that closed itself: the transport must drop its socket."""

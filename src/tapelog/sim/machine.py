@@ -144,6 +144,7 @@ class Machine:
                     inbound = self._inbound.pop(connection.number, None)
                     if inbound is not None:
                         inbound.end.close()
+            dispatcher.give_room()
             if not dispatcher.resumable:
                 self.plan()
                 return

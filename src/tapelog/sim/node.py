@@ -97,6 +97,7 @@ class SimNode:
             for connection in dirty:
                 self._deliver(connection)
             dispatcher.closed_connections.clear()
+            dispatcher.give_room()
             resumable, dispatcher.resumable = dispatcher.resumable, []
             if not resumable:
                 return

@@ -24,6 +24,9 @@ class Silent(Dispatcher):
         self.resumable: list[Connection] = []
         self.closed: list[Connection] = []
         self.held_bytes = 0
+        self.held_bytes_max = 1 << 20
+        self.unsent_bytes = 0
+        self.pressed = False
 
     def dispatch(self, connection: Connection, buf: bytes, start: int, end: int) -> None:
         connection.calls.append(Call(connection, 1, 4, 1, ""))

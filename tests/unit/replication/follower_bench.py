@@ -101,7 +101,7 @@ class FollowerBench:
         self.hub = Hub()
         self.hub.node_id = 1
         self.partitions = [Partition(self.hub, log, TOPIC, TOPIC_ID, log.partition, 0) for log in logs]
-        self.rounds = FlushRounds(self.hub, self.disk, self._broke)
+        self.rounds = FlushRounds(self.hub, self.disk, self.clock, self._broke)
         self.fetcher = Fetcher(LEADER, self, self.timers, self.throttle)
         self.followed: dict[int, Followed] = {}
         self.cuts: list[tuple[Followed, Cut, Callable[[bool], None]]] = []

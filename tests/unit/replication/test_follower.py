@@ -259,6 +259,7 @@ def test_a_leader_without_room_for_sessions_is_told_everything_each_time() -> No
 
 def test_many_that_come_at_once_share_a_request() -> None:
     bench = FollowerBench(50)
+    bench.rounds.partitions_max = 50
     bench.follow(*range(50))
     assert len(bench.asked()) == 50
     bench.answer(*[part(index, batch(0, 5)) for index in range(50)], flush=False)

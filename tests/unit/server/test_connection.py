@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import struct
+from collections import deque
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tapelog.server.call import Call
-from tapelog.server.connection import IN_FLIGHT_MAX, Connection
+from tapelog.server.connection import IN_FLIGHT_MAX, RESERVED_BYTES, SMALL_BYTES, Connection
 from tapelog.server.dispatch import Dispatcher
 
 PRODUCE, FETCH = 0, 1
@@ -26,6 +27,11 @@ class Recorder(Dispatcher):
         self.calls: list[Call] = []
         self.closed: list[str] = []
         self.held_bytes = 0
+        self.held_bytes_max = 10 << 20
+        self.room_waiters: deque[Connection] = deque()
+        self.rooms_given = 0
+        self.pressed = False
+        self.held_back: list[Connection] = []
 
     def dispatch(self, connection: Connection, buf: bytes, start: int, end: int) -> None:
         api_key = struct.unpack_from(">h", buf, start)[0]
@@ -143,3 +149,93 @@ def test_frames_arrive_whole_however_the_bytes_are_cut(payloads: list[bytes], cu
         at, turn = at + step, turn + 1
     assert [body[8:] for _, body in recorder.started] == payloads
     assert connection.partial_bytes == 0
+
+
+MB = 1 << 20
+
+
+def begun(recorder: Recorder, announced: int, received: int) -> Connection:
+    """A connection of which so much of a request has come."""
+    connection = Connection(recorder, 1, "127.0.0.1", "PLAINTEXT", 100 * MB)
+    connection.feed(struct.pack(">i", announced - 4) + bytes(received - 4))
+    return connection
+
+
+def test_a_large_frame_reserves_its_room_when_it_begins() -> None:
+    recorder = Recorder()
+    begun(recorder, SMALL_BYTES, 10)
+    assert recorder.held_bytes == SMALL_BYTES
+    begun(recorder, 900_000, 10)
+    assert recorder.held_bytes == SMALL_BYTES + 900_000
+    huge = begun(recorder, 90 * MB, 10)
+    assert recorder.held_bytes == SMALL_BYTES + 900_000 + RESERVED_BYTES, "what was only announced is not believed"
+    huge.feed(bytes(2 * MB))
+    assert recorder.held_bytes == SMALL_BYTES + 900_000 + 2 * (2 * MB + 10)
+    huge.close("")
+    assert recorder.held_bytes == SMALL_BYTES + 900_000
+
+
+def test_a_large_frame_without_room_is_not_read_on_until_others_are_done() -> None:
+    recorder = Recorder()
+    recorder.held_bytes_max = 10 * MB + MB // 2
+    first = [begun(recorder, MB, 10) for _ in range(10)]
+    late, later = begun(recorder, MB, 10), begun(recorder, MB, 10)
+    small = begun(recorder, 1000, 10)
+    assert late.blocked and later.blocked and not small.blocked and not any(one.blocked for one in first)
+    recorder.give_room()
+    assert late.blocked
+    first[0].feed(bytes(MB - 10))
+    assert len(recorder.started) == 1
+    recorder.give_room()
+    assert not late.blocked and later.blocked, "first come, first served"
+    assert recorder.resumable == [late]
+    late.feed(bytes(MB - 10))
+    assert len(recorder.started) == 2
+    later.close("")
+    recorder.give_room()
+    assert not recorder.room_waiters
+    for one in (*first, small):
+        one.close("")
+    assert recorder.held_bytes == 0
+
+
+def test_a_frame_larger_than_all_room_is_read_when_nobody_else_needs_any() -> None:
+    recorder = Recorder()
+    recorder.held_bytes_max = 2 * MB
+    other = begun(recorder, 1000, 10)
+    whole = begun(recorder, 3 * MB, 2 * MB)
+    assert whole.blocked
+    other.close("")
+    recorder.give_room()
+    assert not whole.blocked
+    whole.feed(bytes(MB))
+    assert len(recorder.started) == 1
+
+
+def test_a_produce_waits_while_the_disk_is_behind_and_nothing_else_does() -> None:
+    connection, recorder = connect()
+    other = Connection(recorder, 2, "127.0.0.1", "PLAINTEXT", 1000)
+    connection.feed(frame(PRODUCE, b"1"))
+    recorder.press(True)
+    connection.feed(frame(PRODUCE, b"2"))
+    other.feed(frame(FETCH, b"3"))
+    assert [api for api, _ in recorder.started] == [PRODUCE, FETCH]
+    assert connection.blocked
+    recorder.answer(0, b"done")
+    assert connection.blocked and len(recorder.started) == 2, "an answer alone does not let it go on"
+    recorder.press(False)
+    assert recorder.resumable == [connection]
+    recorder.resumable.pop().resume()
+    assert [api for api, _ in recorder.started] == [PRODUCE, FETCH, PRODUCE]
+    assert not connection.blocked and not connection.held_back
+
+
+def test_a_produce_held_back_goes_on_after_its_earlier_ones_are_answered() -> None:
+    connection, recorder = connect()
+    connection.feed(frame(PRODUCE, b"1"))
+    recorder.press(True)
+    connection.feed(frame(PRODUCE, b"2"))
+    recorder.press(False)
+    assert not recorder.resumable, "order: the first is still under way"
+    recorder.answer(0, b"done")
+    assert len(recorder.started) == 2
