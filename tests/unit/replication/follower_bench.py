@@ -8,7 +8,7 @@ from tapelog.base.ports import DiskError
 from tapelog.base.timers import Timers
 from tapelog.log.config import LogConfig
 from tapelog.log.manager import LogDirectory, NewLog
-from tapelog.log.trim import Cut
+from tapelog.log.trim import Cut, Seed
 from tapelog.node.rounds import FlushRounds
 from tapelog.replication.followed import Followed, Limits
 from tapelog.replication.follower import Fetcher
@@ -105,6 +105,7 @@ class FollowerBench:
         self.fetcher = Fetcher(LEADER, self, self.timers, self.throttle)
         self.followed: dict[int, Followed] = {}
         self.cuts: list[tuple[Followed, Cut, Callable[[bool], None]]] = []
+        self.seeds: list[tuple[tuple[int, int], Callable[[tuple[int, Seed] | None], None]]] = []
         self.pumping = False
         self.failed_writes = 0
 
@@ -241,6 +242,16 @@ class FollowerBench:
         cut = Cut(followed.partition.log, offset, start_anew=start_anew, wanted=lambda: not followed.stopped)
         self.cuts.append((followed, cut, done))
 
+    def seed(
+        self, followed: Followed, start: int, local_start: int, done: Callable[[tuple[int, Seed] | None], None]
+    ) -> None:
+        self.seeds.append(((start, local_start), done))
+
+    def begin_in_tier(self, followed: Followed, offset: int, seed: Seed, done: Callable[[bool], None]) -> None:
+        log = followed.partition.log
+        cut = Cut(log, offset, start_anew=True, wanted=lambda: not followed.stopped, seed=seed)
+        self.cuts.append((followed, cut, done))
+
     def pump_soon(self, fetcher: object) -> None:
         self.pumping = True
 
@@ -251,10 +262,11 @@ class FollowerBench:
         raise error
 
 
-def tell_range(bench: FollowerBench, start: int, end: int) -> None:
-    """The leader says where its log begins and ends."""
+def tell_range(bench: FollowerBench, start: int, end: int, second: int = -1) -> None:
+    """The leader says where its log begins and ends; second=-4: where it begins on its own disk."""
     asked = [sent for sent in bench.sent if isinstance(sent.request, ListOffsetsRequest)]
-    assert [sent.request.topics[0].partitions[0].timestamp for sent in asked] == [-2, -1]  # type: ignore[attr-defined]
+    times = [sent.request.topics[0].partitions[0].timestamp for sent in asked]  # type: ignore[attr-defined]
+    assert times == [-2, second]
     bench.sent = [sent for sent in bench.sent if sent not in asked]
     for sent, offset in zip(asked, (start, end), strict=True):
         told = ListOffsetsPartitionResponse(partition_index=0, offset=offset)
