@@ -17,6 +17,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from tapelog.log.checkpoints import parse_offsets
 from tapelog.testing import Broker
+from tests.support.tape import Tape
 from tests.support.waiting import until
 
 SETTINGS = {
@@ -213,3 +214,13 @@ def test_offsets_and_transactional_ids_are_the_same_after_their_topics_were_comp
         zombie.commit_transaction(20)
     for consumer in consumers:
         consumer.close()
+
+
+def test_tape_topic_describe_says_how_clean_a_log_is(broker: Broker, tape: Tape) -> None:
+    create(broker, "told")
+    writer = Writer(broker, "told")
+    writer.write(12)
+    (part,) = tape.json("topic", "describe", "told", "--bootstrap", broker.bootstrap)["partitions"]
+    assert part["cleaning"]["uncleanable"] is None
+    assert 0.0 <= part["cleaning"]["dirty_ratio"] <= 1.0
+    assert "compacted up to" in tape("topic", "describe", "told", "--bootstrap", broker.bootstrap)

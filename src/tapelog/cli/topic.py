@@ -9,7 +9,7 @@ from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import NewPartitions, NewTopic
 from rich.text import Text
 
-from tapelog.cli import configs
+from tapelog.cli import configs, topic_cleaning
 from tapelog.cli.connect import Connection, missing_topic
 from tapelog.cli.options import (
     DEFAULT_BOOTSTRAP,
@@ -140,11 +140,20 @@ def describe(
     partitions = sorted(found.partitions, key=lambda partition: partition.id)
     bounds = connection.bounds((topic, part.id) for part in partitions if part.leader is not None)
     entries = configs.described(connection, "topic", topic)
+    policy = entries.get("cleanup.policy")
+    cleaning = (
+        topic_cleaning.asked(connection, topic, partitions) if policy and "compact" in (policy.value or "") else {}
+    )
     document = {
         "topic": found.name,
         "topic_id": str(found.topic_id),
         "internal": found.is_internal,
-        "partitions": [_partition(part, bounds.get((topic, part.id))) for part in partitions],
+        "partitions": [
+            {**_partition(part, bounds.get((topic, part.id))), "cleaning": cleaning.get(part.id)}
+            if cleaning
+            else _partition(part, bounds.get((topic, part.id)))
+            for part in partitions
+        ],
         "configs": {
             name: {"value": entry.value, "source": configs.source_name(entry)}
             for name, entry in entries.items()
@@ -185,6 +194,9 @@ def _description(document: dict[str, Any]) -> list[Any]:
     ]
     columns = ["partition>", "leader>", "replicas", "in sync", "start>", "end>", "records>"]
     shown: list[Any] = [Text.assemble((document["topic"], "bold"), f": {head}"), table(columns, rows)]
+    cleaning = {part["partition"]: part["cleaning"] for part in parts if part.get("cleaning")}
+    if cleaning:
+        shown.append(topic_cleaning.shown(cleaning))
     settings = [[name, entry["value"], entry["source"]] for name, entry in document["configs"].items()]
     if settings:
         shown.append(table(["config", "value", "source"], settings))

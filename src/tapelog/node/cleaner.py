@@ -23,6 +23,7 @@ from tapelog.log.compaction.plan import Bounds, CleaningPlan, plan, sources
 from tapelog.log.compaction.schedule import CleanerSettings, Record, Schedule, filthiest_first
 from tapelog.log.log import Log
 from tapelog.replication.partition import Partition
+from tapelog.server.node_api import CleaningState
 
 if TYPE_CHECKING:
     from tapelog.node.core import NodeCore
@@ -139,6 +140,21 @@ class Cleaner:
             held.checkpointed_end,
         )
         return plan(sources(held), held.config, bounds, checkpoint, self.node.clock.wall_ms())
+
+    def state_of(self, partition: Partition) -> CleaningState | None:
+        """What an operator wants to know of a log; None if it is not compacted."""
+        held, key = partition.log, (partition.topic, partition.index)
+        home = self.node.directory.of(held.disk)
+        if not held.config.compact or home is None:
+            return None
+        cleaned = max(home.cleaned_offsets.get(key, 0), held.start_offset)
+        sealed = held.segments.items[:-1]
+        clean_bytes = sum(segment.size for segment in sealed if segment.base_offset < cleaned)
+        dirty_bytes = sum(segment.size for segment in sealed) - clean_bytes
+        record = self.schedule.records.get(key)
+        if record is None or record.owner is not held:
+            return CleaningState(cleaned, clean_bytes, dirty_bytes, -1, False, "")
+        return CleaningState(cleaned, clean_bytes, dirty_bytes, record.cleaned_ms, record.under_way, record.uncleanable)
 
     def _assign(self) -> None:
         """Let those that are due begin, as far as there are workers; look again when none is left."""

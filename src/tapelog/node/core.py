@@ -40,7 +40,7 @@ from tapelog.replication.partition import Partition
 from tapelog.server.connection import Connection
 from tapelog.server.dispatch import Dispatcher
 from tapelog.server.fetch_sessions import FetchSessions
-from tapelog.server.node_api import LogDir, NodeApi
+from tapelog.server.node_api import CleaningState, LogDir, NodeApi
 from tapelog.server.routes import ON_CONTROLLER
 from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.message import Message
@@ -364,6 +364,9 @@ class NodeCore(NodeApi):
 
     def disk_failed(self, partition: Partition, error: DiskError) -> None:
         self.storage.suspect(error, partition.log.disk)
+
+    def cleaning_of(self, partition: Partition) -> CleaningState | None:
+        return self.cleaner.state_of(partition)
 
     @property
     def log_dirs(self) -> list[LogDir]:

@@ -56,6 +56,28 @@ class LogDir:
         self.offline = offline
 
 
+class CleaningState:
+    """How clean a compacted log is, as DescribeLogDirs tells it."""
+
+    def __init__(
+        self,
+        cleaned_offset: int,
+        clean_bytes: int,
+        dirty_bytes: int,
+        cleaned_ms: int,
+        under_way: bool,
+        uncleanable: str,
+    ) -> None:
+        self.cleaned_offset = cleaned_offset
+        self.clean_bytes = clean_bytes
+        self.dirty_bytes = dirty_bytes
+        self.cleaned_ms = cleaned_ms
+        """When it was last cleaned, by the wall clock; -1: not since the node began."""
+        self.under_way = under_way
+        self.uncleanable = uncleanable
+        """Why it cannot be cleaned; empty if it can."""
+
+
 class NodeApi:
     """The node as its handlers see it."""
 
@@ -196,6 +218,10 @@ class NodeApi:
 
     def disk_failed(self, partition: Partition, error: DiskError) -> None:
         """Reading a partition's files failed: its directory is tested, and goes offline if it does not work."""
+        raise NotImplementedError
+
+    def cleaning_of(self, partition: Partition) -> CleaningState | None:
+        """How clean its log is; None if it is not compacted."""
         raise NotImplementedError
 
     @property

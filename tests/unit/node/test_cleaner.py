@@ -12,6 +12,8 @@ from tapelog.node import cleaner as cleaner_module
 from tapelog.node.cleaner import Cleaner
 from tapelog.sim import cleaning
 from tapelog.wire.errors import ErrorCode
+from tapelog.wire.messages.describe_log_dirs_request import DescribeLogDirsRequest
+from tapelog.wire.messages.describe_log_dirs_response import PartitionCleaning
 from tapelog.wire.messages.incremental_alter_configs_request import (
     AlterableConfig,
     AlterConfigsResource,
@@ -220,6 +222,24 @@ def under_way(rig: Rig) -> bool:
     return any(lane.held is not None for lane in cleaner(rig).lanes)
 
 
+def test_a_consumer_s_answer_begins_with_records_and_a_follower_s_does_not() -> None:
+    rig = Rig()
+    rig.create(**SMALL, segment_index_bytes="16")  # no two segments become one
+    for number in range(9):
+        rig.produce(rig.batch(b"%d" % number, producer=(7, 0, number)))
+        rig.node.pass_time(1_500)
+    assert rig.node.core is not None
+    rig.produce(rig.batch(b"end", producer=(7, 0, 9)))
+    rig.node.pass_time(SOON_MS)
+    log = rig.partition().log
+    assert log.read(0, 1 << 20, 10, True).read()[:8] == bytes(8), "an empty batch is left"  # type: ignore[union-attr]
+    data = rig.fetch(0)
+    assert data.records is not None
+    raw = data.records.tobytes()  # type: ignore[union-attr]
+    assert next(iter(batches(raw, 0, len(raw)))).record_count > 0
+    assert [one[2] for one in found(rig)] == [b"8", b"end"]
+
+
 def until_under_way(rig: Rig) -> None:
     """Until a worker has begun."""
     for _ in range(SOON_MS // 20):
@@ -343,3 +363,36 @@ def test_a_full_disk_puts_a_cleaning_off() -> None:
     disk.capacity_bytes = None
     rig.node.pass_time(60_000)
     assert found(rig) == CLEAN
+
+
+def described(rig: Rig) -> PartitionCleaning | None:
+    """What an operator is told."""
+    answer = rig.client.call(DescribeLogDirsRequest(topics=None), 4)
+    return next(part.cleaning for one in answer.results[0].topics if one.name == TOPIC for part in one.partitions)
+
+
+def test_operators_are_told_how_clean_a_log_is_and_why_it_cannot_be_cleaned() -> None:
+    rig = Rig()
+    rig.create(**SMALL)
+    fill(rig)
+    told = described(rig)
+    assert told is not None
+    assert (told.clean_bytes, told.dirty_bytes > 0, told.cleaned_ms) == (0, True, -1)
+    rig.node.pass_time(SOON_MS)
+    told = described(rig)
+    assert told is not None
+    assert (told.cleaned_offset, told.clean_bytes > 0, told.dirty_bytes, told.uncleanable) == (12, True, 0, "")
+    assert told.cleaned_ms > 0
+    rig.node.disk.flip_bit(f"logs/{TOPIC}-0/{names.offset_name(0, names.LOG)}", 70, 1)
+    keyed(rig, (b"a", b"9"))
+    keyed(rig, (b"z", b"end"))
+    rig.node.pass_time(SOON_MS)
+    told = described(rig)
+    assert told is not None
+    assert "wrong checksum" in told.uncleanable
+
+
+def test_a_log_that_is_not_compacted_is_told_without_such_things() -> None:
+    rig = Rig()
+    rig.create()
+    assert described(rig) is None

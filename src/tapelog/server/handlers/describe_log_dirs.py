@@ -2,7 +2,9 @@
 
 Since version 2 a partition that is written or read here has a tagged field of our own (codegen/additions), `traffic`:
 counters since its role began, and rates per second over one and five minutes. `counted_ms` says when they were read, by
-this node's monotonic clock, and that this broker counts at all. Clients that do not know the tags pass over them.
+this node's monotonic clock, and that this broker counts at all. A compacted partition has another, `cleaning`: how much
+of it is clean, up to where, and since when, or why it cannot be cleaned. Clients that do not know the tags
+pass over them.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from tapelog.wire.messages.describe_log_dirs_response import (
     DescribeLogDirsResponse,
     DescribeLogDirsResult,
     DescribeLogDirsTopic,
+    PartitionCleaning,
     PartitionTraffic,
     TrafficRate,
 )
@@ -56,11 +59,26 @@ def _directory(node: NodeApi, directory: LogDir, wanted: dict[str, list[int]] | 
                         partition_size=partition.log.size_bytes,
                         offset_lag=0,
                         traffic=_traffic(partition),
+                        cleaning=_cleaning(node, partition),
                     )
                 )
         if topic.partitions:
             result.topics.append(topic)
     return result
+
+
+def _cleaning(node: NodeApi, partition: Partition) -> PartitionCleaning | None:
+    state = node.cleaning_of(partition)
+    if state is None:
+        return None
+    return PartitionCleaning(
+        state.cleaned_offset,
+        state.clean_bytes,
+        state.dirty_bytes,
+        state.cleaned_ms,
+        state.under_way,
+        state.uncleanable,
+    )
 
 
 def _traffic(partition: Partition) -> PartitionTraffic | None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from tapelog.base.ports import DiskError
 from tapelog.base.timers import Timer
+from tapelog.log.compaction.reading import first_with_records
 from tapelog.replication.partition import Partition
 from tapelog.replication.waiting import FetchWaiter
 from tapelog.server.call import Call
@@ -166,7 +167,10 @@ class PendingFetch(FetchWaiter):
                 return data
             room = min(wanted.max_bytes, budget)
             if room > 0 or min_one:
-                region = log.read(wanted.offset, max(room, 0), upper, min_one)
+                start = wanted.offset
+                if log.config.compact and start < log.active.base_offset:
+                    start = first_with_records(log, start, upper)
+                region = log.read(start, max(room, 0), upper, min_one)
                 if region is not None:
                     data.records = region
                     if wanted.offset < log.active.base_offset:

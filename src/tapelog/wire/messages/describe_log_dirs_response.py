@@ -113,6 +113,57 @@ class PartitionTraffic(Message):
         w.uvarint(0)
 
 
+class PartitionCleaning(Message):
+    """Part of DescribeLogDirsResponse."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "cleaned_offset",
+        "clean_bytes",
+        "dirty_bytes",
+        "cleaned_ms",
+        "under_way",
+        "uncleanable",
+    )
+
+    def __init__(
+        self,
+        cleaned_offset: int = 0,
+        clean_bytes: int = 0,
+        dirty_bytes: int = 0,
+        cleaned_ms: int = 0,
+        under_way: bool = False,
+        uncleanable: str = "",
+    ) -> None:
+        self.cleaned_offset: int = cleaned_offset
+        self.clean_bytes: int = clean_bytes
+        self.dirty_bytes: int = dirty_bytes
+        self.cleaned_ms: int = cleaned_ms
+        self.under_way: bool = under_way
+        self.uncleanable: str = uncleanable
+
+    @staticmethod
+    def decode(r: Reader, version: int) -> PartitionCleaning:
+        made = PartitionCleaning(
+            r.i64(),
+            r.i64(),
+            r.i64(),
+            r.i64(),
+            r.boolean(),
+            r.compact_string(),
+        )
+        r.skip_tags()
+        return made
+
+    def encode(self, w: Writer, version: int) -> None:
+        w.i64(self.cleaned_offset)
+        w.i64(self.clean_bytes)
+        w.i64(self.dirty_bytes)
+        w.i64(self.cleaned_ms)
+        w.boolean(self.under_way)
+        w.compact_string(self.uncleanable)
+        w.uvarint(0)
+
+
 class DescribeLogDirsPartition(Message):
     """Part of DescribeLogDirsResponse."""
 
@@ -122,6 +173,7 @@ class DescribeLogDirsPartition(Message):
         "offset_lag",
         "is_future_key",
         "traffic",
+        "cleaning",
     )
 
     def __init__(
@@ -131,12 +183,14 @@ class DescribeLogDirsPartition(Message):
         offset_lag: int = 0,
         is_future_key: bool = False,
         traffic: PartitionTraffic | None = None,
+        cleaning: PartitionCleaning | None = None,
     ) -> None:
         self.partition_index: int = partition_index
         self.partition_size: int = partition_size
         self.offset_lag: int = offset_lag
         self.is_future_key: bool = is_future_key
         self.traffic: PartitionTraffic | None = traffic
+        self.cleaning: PartitionCleaning | None = cleaning
 
     @staticmethod
     def decode(r: Reader, version: int) -> DescribeLogDirsPartition:
@@ -152,6 +206,8 @@ class DescribeLogDirsPartition(Message):
                 stop = r.tag_end()
                 if tag == 10000:
                     made.traffic = PartitionTraffic.decode(r, version)
+                elif tag == 10001:
+                    made.cleaning = PartitionCleaning.decode(r, version)
                 else:
                     r.pos = stop
                 r.end_tag(stop)
@@ -166,12 +222,18 @@ class DescribeLogDirsPartition(Message):
             tags = 0
             if self.traffic is not None:
                 tags += 1
+            if self.cleaning is not None:
+                tags += 1
             w.uvarint(tags)
             if tags > 0:
                 if self.traffic is not None:
                     field = Writer()
                     self.traffic.encode(field, version)
                     w.tagged(10000, field)
+                if self.cleaning is not None:
+                    field = Writer()
+                    self.cleaning.encode(field, version)
+                    w.tagged(10001, field)
 
 
 class DescribeLogDirsTopic(Message):

@@ -1,0 +1,39 @@
+"""What consumers are given of a compacted log: an answer begins with records.
+
+Compaction leaves batches without records behind, where a producer or a segment's end needs them. Followers get those;
+a consumer has nothing of them, and librdkafka takes an answer without a single record for one that did not fit.
+"""
+
+from __future__ import annotations
+
+from librt.strings import read_i32_be, read_i64_be
+
+from tapelog.log.stored import StoredLog
+from tapelog.wire.record_batch import HEADER_SIZE, LAST_OFFSET_DELTA_AT, LENGTH_AT, LOG_OVERHEAD, RECORD_COUNT_AT
+
+
+def first_with_records(log: StoredLog, offset: int, upper: int) -> int:
+    """From where a consumer's answer should begin that asks for offset, below upper: the next batch with records.
+    offset itself where there is no such batch."""
+    items, wanted = log.segments.items, offset
+    number = max(0, log.segments.floor(offset))
+    while number + 1 < len(items):
+        segment = items[number]
+        position = segment.position_of(wanted)
+        log.keep_open(segment)
+        file = segment.file()
+        while position < segment.size:
+            head = file.read(position, HEADER_SIZE)
+            base: int = read_i64_be(head, 0)
+            size = LOG_OVERHEAD + int(read_i32_be(head, LENGTH_AT))
+            if base >= upper or size < HEADER_SIZE:  # the latter: damaged, which the reader will find out
+                return offset
+            if int(read_i32_be(head, RECORD_COUNT_AT)):
+                last = base + int(read_i32_be(head, LAST_OFFSET_DELTA_AT))
+                return offset if last < offset else max(base, offset)
+            position += size
+        number += 1
+        wanted = items[number].base_offset
+        if wanted >= upper:
+            return offset
+    return wanted
