@@ -139,7 +139,7 @@ class Cleaner:
             held.last_stable_offset(partition.high_watermark),
             held.checkpointed_end,
         )
-        return plan(sources(held), held.config, bounds, checkpoint, self.node.clock.wall_ms())
+        return plan(sources(held, brief=True), held.config, bounds, checkpoint, self.node.clock.wall_ms())
 
     def state_of(self, partition: Partition) -> CleaningState | None:
         """What an operator wants to know of a log; None if it is not compacted."""

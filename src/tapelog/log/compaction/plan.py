@@ -57,9 +57,12 @@ class CleaningPlan(NamedTuple):
         return self.dirty_bytes / (self.clean_bytes + self.dirty_bytes)
 
 
-def sources(log: StoredLog) -> list[Source]:
-    """A log's segments as a plan sees them. Leaves no files open that were not."""
-    limited = log.config.max_compaction_lag_ms != LONG_MAX  # else nobody asks when a segment begins
+def sources(log: StoredLog, *, brief: bool = False) -> list[Source]:
+    """A log's segments as a plan sees them. Leaves no files open that were not. brief: only what `plan` asks for, which
+    for most logs touches no file."""
+    config = log.config
+    lagging = not brief or config.min_compaction_lag_ms > 0
+    limited = config.max_compaction_lag_ms != LONG_MAX  # else nobody asks when a segment begins
     found = []
     for segment in log.segments.items:
         was_open = segment.has_open_files() or segment is log.active
@@ -68,10 +71,10 @@ def sources(log: StoredLog) -> list[Source]:
                 segment.base_offset,
                 segment.size,
                 segment.path,
-                segment.newest_timestamp(),
+                segment.newest_timestamp() if lagging else UNKNOWN,
                 segment.first_timestamp() if limited else UNKNOWN,
-                segment.index.count() * OFFSET_ENTRY,
-                segment.time_index.count() * TIME_ENTRY,
+                0 if brief else segment.index.count() * OFFSET_ENTRY,
+                0 if brief else segment.time_index.count() * TIME_ENTRY,
             )
         )
         if not was_open:
