@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from tapelog.log import names
 from tapelog.log.checkpoints import parse_offsets
+from tapelog.log.compaction.order import Done, Order, Report
 from tapelog.node import cleaner as cleaner_module
 from tapelog.node.cleaner import Cleaner
 from tapelog.sim import cleaning
@@ -270,6 +271,29 @@ def test_a_log_truncated_while_it_is_cleaned_is_cleaned_later() -> None:
         assert found(rig) == CLEAN
         assert leftovers(rig) == []
     assert cut > 5
+
+
+def test_a_log_cut_just_before_its_cleaning_ends_does_not_count_as_clean(monkeypatch: pytest.MonkeyPatch) -> None:
+    ends: list[Callable[[], None]] = []
+    clean = cleaning.SimWorker.clean
+
+    def held_back(self: cleaning.SimWorker, order: Order, told: Callable[[Report], None]) -> None:
+        clean(self, order, lambda report: ends.append(lambda: told(report)) if type(report) is Done else told(report))
+
+    monkeypatch.setattr(cleaning.SimWorker, "clean", held_back)
+    rig = Rig()
+    rig.create(**SMALL)
+    fill(rig)
+    rig.node.pass_time(SOON_MS)
+    assert found(rig) == CLEAN
+    log = rig.partition().log
+    assert rig.node.core is not None
+    home = rig.node.core.directory.of(log.disk)
+    assert home is not None
+    home.truncate(log, 10, lambda: None)
+    rig.partition().truncated()
+    ends[0]()
+    assert home.cleaned_offsets.get((TOPIC, 0), 0) <= 10
 
 
 def test_records_deleted_while_a_log_is_cleaned_stay_deleted() -> None:
