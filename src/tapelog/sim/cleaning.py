@@ -25,6 +25,7 @@ from tapelog.log.compaction.order import (
 from tapelog.sim.disk import SimDisk
 from tapelog.sim.entropy import SimEntropy
 
+STEP_BYTES_MIN: Final = 1
 STEP_BYTES_MAX: Final = 3_000
 STEP_MS_MAX: Final = 30
 DEATHS_PER_THOUSAND: Final = 5
@@ -60,7 +61,9 @@ class SimWorker:
         self.cleanings += 1
         self._told = told
         copied = unpack_order(pack_order(order))
-        self._execution = Execution(self._disk_of(order.job.directory), copied, 1 + self._entropy.below(STEP_BYTES_MAX))
+        self._execution = Execution(
+            self._disk_of(order.job.directory), copied, STEP_BYTES_MIN + self._entropy.below(STEP_BYTES_MAX)
+        )
         self._again()
 
     def abandon(self) -> None:

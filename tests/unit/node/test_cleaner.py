@@ -296,6 +296,34 @@ def test_a_log_cut_just_before_its_cleaning_ends_does_not_count_as_clean(monkeyp
     assert home.cleaned_offsets.get((TOPIC, 0), 0) <= 10
 
 
+def test_the_old_goes_only_when_the_new_would_survive_a_power_cut() -> None:
+    rig = Rig()
+    rig.create(**SMALL)
+    fill(rig)
+    rig.node.pass_time(SOON_MS)
+    trace, path = rig.node.disk.trace, f"logs/{TOPIC}-0/{names.offset_name(0, names.LOG)}"
+    staged = trace.index(f"rename {path}{names.CLEANED} {path}{names.SWAP}")
+    aside = trace.index(f"rename {path} {path}{names.DELETED}")
+    in_place = trace.index(f"rename {path}{names.SWAP} {path}")
+    removed = trace.index(f"remove {path}{names.DELETED}")
+    assert staged < aside < in_place < removed
+    assert f"sync logs/{TOPIC}-0" in trace[staged:aside]
+    assert f"sync logs/{TOPIC}-0" in trace[in_place:removed]
+
+
+def test_groups_that_come_all_at_once_are_put_in_place_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cleaning, "STEP_BYTES_MAX", 1)
+    monkeypatch.setattr(cleaning, "STEP_BYTES_MIN", 1_000_000)
+    rig = Rig()
+    rig.create(**SMALL, segment_index_bytes="16")  # no two segments become one
+    fill(rig)
+    rig.node.pass_time(SOON_MS)
+    renames = [line.split()[2] for line in rig.node.disk.trace if line.endswith(names.LOG + names.SWAP)]
+    assert renames == [f"logs/{TOPIC}-0/{names.offset_name(base, names.LOG)}{names.SWAP}" for base in (0, 3, 6, 9)]
+    assert found(rig) == CLEAN
+    assert leftovers(rig) == []
+
+
 def test_records_deleted_while_a_log_is_cleaned_stay_deleted() -> None:
     rig = Rig()
     rig.create(**{**SMALL, "cleanup_policy": "compact,delete"}, retention_ms="-1")
@@ -362,10 +390,12 @@ def test_with_a_map_too_small_a_log_is_clean_after_several_rounds() -> None:
 
 
 def test_two_workers_clean_two_logs_at_once_and_end_when_idle() -> None:
-    rig = Rig(log_cleaner_threads="2")
+    rig = Rig(log_cleaner_threads="0")
     for topic in ("one", "two"):
         rig.create(topic, **SMALL)
         fill(rig, topic=topic)
+    rig.node.pass_time(6_000)
+    alter(rig, 4, "", log_cleaner_threads="2")
     most = 0
     for _ in range(SOON_MS // 20):
         rig.node.pass_time(20)
@@ -374,6 +404,17 @@ def test_two_workers_clean_two_logs_at_once_and_end_when_idle() -> None:
     assert found(rig, "one") == found(rig, "two") == CLEAN
     rig.node.pass_time(2 * cleaner_module.IDLE_MS)
     assert cleaner(rig).lanes == []
+
+
+def test_without_workers_nothing_is_cleaned_until_there_are_some() -> None:
+    rig = Rig(log_cleaner_threads="0")
+    rig.create(**SMALL)
+    fill(rig)
+    rig.node.pass_time(SOON_MS)
+    assert len(found(rig)) == 13
+    alter(rig, 4, "", log_cleaner_threads="1")
+    rig.node.pass_time(5_000)
+    assert found(rig) == CLEAN
 
 
 def test_a_full_disk_puts_a_cleaning_off() -> None:

@@ -165,3 +165,15 @@ def test_a_log_that_was_appended_to_meanwhile_is_still_swapped() -> None:
     yard.put((b"a", b"9"))
     finish(yard.log, group)
     assert (yard.left(), bases(yard)) == (NEW, [0, 4])
+
+
+def test_segments_that_were_cut_and_written_again_are_not_those_that_were_cleaned() -> None:
+    yard, group = two_segments()
+    prepare(yard.disk, DIRECTORY, 0)
+    yard.log.truncate_to(2)
+    yard.put((b"a", b"8"), (b"c", b"9"))
+    yard.log.roll()
+    assert [segment.size for segment in yard.log.segments.items[:2]] == [source.size for source in group.replaced]
+    with pytest.raises(StaleCleaningError):
+        begin(yard.log, group)
+    assert (yard.left()[-1], yard.files(*LEFTOVER)) == ((3, b"c", b"9"), [])

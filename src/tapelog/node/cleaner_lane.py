@@ -1,0 +1,189 @@
+"""One log at a time of those that `node/cleaner` has compacted: its order, and what comes back, put in place.
+
+A few renames at a time on the loop, a sync in the background between them: see `compaction.swap`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from typing import TYPE_CHECKING
+
+from tapelog.base.ports import DiskError
+from tapelog.log.checkpoints import TopicPartition
+from tapelog.log.compaction import order as orders
+from tapelog.log.compaction import swap
+from tapelog.log.compaction.cleaning import Cleaned, job_of
+from tapelog.log.compaction.order import CleaningWorker, Done, Failed, Order, Report, settings_of
+from tapelog.log.compaction.plan import CleaningPlan
+from tapelog.log.compaction.schedule import CleanerSettings, Record
+from tapelog.log.log import Log
+from tapelog.replication.partition import Partition
+
+if TYPE_CHECKING:
+    from tapelog.node.cleaner import Cleaner
+
+log = logging.getLogger("tapelog.cleaner")
+
+
+class Lane:
+    """See the module."""
+
+    def __init__(self, cleaner: Cleaner, worker: CleaningWorker) -> None:
+        self.cleaner = cleaner
+        self.worker = worker
+        self.node = cleaner.node
+        self.held: Log | None = None
+        """The log being cleaned."""
+        self.since_ms = self.node.clock.monotonic_ms()
+        """When it began, or when the last one ended."""
+        self._generation = 0
+        self._key: TopicPartition = ("", 0)
+        self._partition: Partition
+        self._record: Record
+        self._groups: deque[Cleaned] = deque()
+        self._installing = False
+        self._end: Done | Failed | None = None
+
+    def begin(self, partition: Partition, found: CleaningPlan, settings: CleanerSettings) -> None:
+        """Have a log cleaned."""
+        held = partition.log
+        self._key, self._partition = (partition.topic, partition.index), partition
+        self._record = self.cleaner.schedule.record_of(self._key, held, held.config)
+        self._record.under_way = True
+        self.held, self._generation, self._end = held, held.generation, None
+        self.since_ms = self.node.clock.monotonic_ms()
+        order = Order(
+            job_of(held, found),
+            settings_of(held.config),
+            settings.map_share,
+            settings.load_factor,
+            settings.read_bytes,
+            self.node.clock.wall_ms(),
+        )
+        self.worker.throttle(settings.rate_share)
+        self.worker.clean(order, self._told)
+
+    def _told(self, report: Report) -> None:
+        if isinstance(report, Cleaned):
+            self._groups.append(report)
+        else:
+            self._end = report
+        self._go_on()
+
+    # --- putting groups in place -----------------------------------------------------------------------------------
+
+    def _go_on(self) -> None:
+        """The next group, unless one is on its way; after the last of them the end."""
+        held = self.held
+        if self._installing or held is None:
+            return
+        if self._partition.offline:
+            self._come_to_nothing("the log directory is offline")
+            return
+        if not self._groups:
+            if isinstance(self._end, Done):
+                self._finished(held, self._end)
+            elif self._end is not None:
+                self._failed(held, self._end)
+            return
+        group = self._groups[0]
+        try:
+            swap.begin(held, group)
+        except swap.StaleCleaningError as stale:
+            self._come_to_nothing(str(stale))
+            return
+        except DiskError as error:
+            self._broke(error)
+            return
+        self._installing = True
+        disk, directory = held.disk, held.directory
+        disk.start_job(lambda: disk.sync_dir(directory), lambda failure: self._staged(held, group, failure))
+
+    def _staged(self, held: Log, group: Cleaned, failure: Exception | None) -> None:
+        """The swap counts now: finish it, unless the log has taken it back."""
+        self._installing = False
+        if self.cleaner.stopped:
+            return
+        if failure is not None and not held.closed:
+            self._broke(failure if isinstance(failure, DiskError) else DiskError(str(failure)))
+            return
+        try:
+            swap.finish(held, group)
+        except swap.StaleCleaningError as stale:
+            self._come_to_nothing(str(stale))
+            return
+        except DiskError as error:
+            self._broke(error)
+            return
+        self._groups.popleft()
+        self._go_on()
+
+    # --- how it ends -----------------------------------------------------------------------------------------------
+
+    def _finished(self, held: Log, done: Done) -> None:
+        node, counts = self.node, done.statistics
+        home = node.directory.of(held.disk)
+        if home is None or held.closed or held.generation != self._generation:
+            self._come_to_nothing("the log was cut")
+            return
+        home.cleaned_offsets[self._key] = done.end_offset
+        self.cleaner.schedule.finished(self._record, counts, node.clock.wall_ms())
+        log.info(
+            "%s-%d: compacted up to offset %d: %d of %d records stay, %.1f MB of %.1f, %d keys, %.1f s",
+            *self._key,
+            done.end_offset,
+            counts.records_kept,
+            counts.records_read,
+            counts.written_bytes / 1e6,
+            counts.read_bytes / 1e6,
+            counts.keys,
+            (node.clock.monotonic_ms() - self.since_ms) / 1000,
+        )
+        self._free(cleaned=True)
+
+    def _failed(self, held: Log, report: Failed) -> None:
+        changed = held.closed or held.generation != self._generation
+        if report.kind == orders.DISK:
+            self.node.storage.suspect(DiskError(report.reason), held.disk)
+            self._come_to_nothing(report.reason)
+        elif report.kind == orders.UNCLEANABLE and not changed:
+            self.cleaner.schedule.condemned(self._record, report.reason)
+            log.error(
+                "%s-%d cannot be compacted and is left as it is: %s. Have a look with `tape dump`; "
+                "it is tried again when the node restarts or the topic's settings change",
+                *self._key,
+                report.reason,
+            )
+            self._free(cleaned=False)
+        elif report.kind == orders.DISK_FULL:
+            self.node.dispatcher.complain(f"no room to compact {self._key[0]}-{self._key[1]}: {report.reason}")
+            self._come_to_nothing(report.reason)
+        elif report.kind == orders.DIED:
+            log.warning("%s-%d: compaction was cut short: %s", *self._key, report.reason)
+            self._come_to_nothing(report.reason)
+        else:
+            self._come_to_nothing(report.reason)
+
+    def _come_to_nothing(self, reason: str) -> None:
+        """Whatever was done is of no use; try again in a while."""
+        self.worker.abandon()
+        pause_ms = self.cleaner.schedule.put_off(self._record, self.node.clock.monotonic_ms())
+        log.info("%s-%d: not compacted this time (%s); again in %.0f s", *self._key, reason, pause_ms / 1000)
+        self._free(cleaned=False)
+
+    def _broke(self, error: DiskError) -> None:
+        """The disk let us down."""
+        held = self.held
+        assert held is not None
+        self.worker.abandon()
+        self.cleaner.schedule.put_off(self._record, self.node.clock.monotonic_ms())
+        self._free(cleaned=False)
+        self.node.storage_broke(error, held.disk)
+
+    def _free(self, cleaned: bool) -> None:
+        self.held = None
+        self._groups.clear()
+        self._end = None
+        self.since_ms = self.node.clock.monotonic_ms()
+        self.cleaner.lane_ended(cleaned)
