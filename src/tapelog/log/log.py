@@ -101,7 +101,8 @@ class Log(StoredLog):
         config: LogConfig,
         clock: Clock,
         recovery_point: int = 0,
-        start_offset: int = -1,
+        start_offset: int = 0,
+        local_start: int = -1,
         clean: bool = False,
         topic_id: bytes | None = None,
         sync: bool = True,
@@ -110,10 +111,13 @@ class Log(StoredLog):
 
         With clean=False everything from recovery_point on is checked and a torn tail is cut off; the rest of that
         tail is made durable before this returns (sync=False: by the caller's sync_all). A created log's directory is
-        durable after the caller's sync_all. start_offset: where the whole log begins, as far as it was written down
-        (-1: it was not): later than its first segment, or with a tier earlier.
+        durable after the caller's sync_all. start_offset: where the log begins, if later than its first segment.
+        local_start: with a tier, where it begins here (-1: there is nothing below that); what is found below is not
+        needed, and start_offset says where the whole begins.
         """
-        loaded = recovery.load(disk, directory, config, recovery_point, start_offset, clean, topic_id, sync)
+        loaded = recovery.load(
+            disk, directory, config, recovery_point, start_offset, clean, topic_id, sync, local_start
+        )
         return Log(disk, directory, topic, partition, config, clock, loaded)
 
     # --- append ------------------------------------------------------------------------------------------------
@@ -395,8 +399,10 @@ class Log(StoredLog):
         trim.delete_segments(self, plan)
 
     def update_config(self, config: LogConfig) -> None:
-        """From the next append on."""
+        """From the next append on. A log that has no tier any more begins where it does here."""
         self.config = config
+        if not config.remote and self.local_start_offset > self.start_offset:
+            self.increment_start_offset(self.local_start_offset)
 
     def after_truncation(self, end_offset: int) -> None:
         """Internal to the log package: the segments were cut back; everything else follows."""
@@ -436,7 +442,6 @@ class Log(StoredLog):
         assert self.active is self.segments.items[-1]
         assert self.active.base_offset <= self.written_end
         assert self.local_start_offset == max(self.start_offset, self.segments.items[0].base_offset)
-        assert self.local_start_offset == self.start_offset or self.config.remote
         assert self._position == self.active.size + self._group.size or len(self._groups) > 1
         for segment in self.segments.items:
             assert segment.size >= 0

@@ -17,7 +17,9 @@ from tapelog.log import names
 from tapelog.log.checkpoint_round import CheckpointRound
 from tapelog.log.checkpoints import CheckpointError, TopicPartition
 from tapelog.log.config import LogConfig
+from tapelog.log.local_starts import LocalStarts
 from tapelog.log.log import Log
+from tapelog.log.segment import Segment
 from tapelog.log.trim import Cut
 
 # What recovery may have to read, over all logs, before a checkpoint should not wait for the next interval. It costs
@@ -72,6 +74,7 @@ class LogDirectory:
         self._recovery_points: dict[TopicPartition, int] = {}
         self._start_offsets: dict[TopicPartition, int] = {}
         self._written_start_offsets: dict[TopicPartition, int] = {}
+        self.local_starts: LocalStarts
         self._too_high = False  # a recovery point on disk
         self._outdated: dict[str, None] = {}  # checkpoint files that still speak of deleted logs
         self._round: CheckpointRound | None = None
@@ -98,6 +101,7 @@ class LogDirectory:
         directory._own(cluster_id, node_id)
         directory._recovery_points = directory._read_offsets(names.RECOVERY_POINTS)
         directory._start_offsets = directory._read_offsets(names.START_OFFSETS)
+        directory.local_starts = LocalStarts(disk, path)
         directory._written_start_offsets = dict(directory._start_offsets)
         directory.high_watermarks = directory._read_offsets(names.HIGH_WATERMARKS)
         directory.cleaned_offsets = directory._read_offsets(names.CLEANED_OFFSETS)
@@ -175,8 +179,8 @@ class LogDirectory:
 
     def delete_many(self, partitions: Iterable[TopicPartition]) -> None:
         """The same for many, with a few syncs for all of them. Blocks for those."""
-        aside, recorded, started_late = [], False, False
-        for key in partitions:
+        aside, recorded, started_late, keys = [], False, False, list(partitions)
+        for key in keys:
             log = self.logs.pop(key)
             self.everywhere.pop(key, None)
             recorded = recorded or log.checkpointed_end > 0
@@ -191,6 +195,8 @@ class LogDirectory:
             self._outdated[names.RECOVERY_POINTS] = None
         if started_late:
             self._outdated[names.START_OFFSETS] = None
+        if self.local_starts.forget(keys):
+            self._outdated[names.LOCAL_STARTS] = None
         self._try_outdated()
         disk = self.disk
 
@@ -251,6 +257,12 @@ class LogDirectory:
             self._write_offsets(names.RECOVERY_POINTS, self._current_recovery_points())
         if lower_start:
             self.write_start_offsets()
+        for cut in cuts:
+            key = (cut.log.topic, cut.log.partition)
+            if cut.seed is not None:
+                self.local_starts.keep(key, cut.offset)
+            elif cut.end() < self.local_starts.of(key) and self.local_starts.forget([key]):
+                self.local_starts.write()
         if lower_cleaned:
             self._write_cleaned_offsets()
         for cut in cuts:
@@ -334,11 +346,13 @@ class LogDirectory:
         self._write_offsets(names.START_OFFSETS, offsets)
         self._written_start_offsets = offsets
 
-    def keep_whole_start(self, log: Log) -> None:
-        """Before segments go that the tier has: from then on only this file tells where the whole log begins. Blocks
-        if it does not say so yet."""
-        if (log.topic, log.partition) not in self._written_start_offsets:
+    def before_letting_go(self, log: Log, plan: Sequence[Segment]) -> None:
+        """These segments are about to go, and the tier has them: then only files tell where the whole log begins,
+        and where it does here. Blocks."""
+        key, items = (log.topic, log.partition), log.segments.items
+        if self._written_start_offsets.get(key) != log.start_offset:
             self.write_start_offsets()
+        self.local_starts.keep(key, items[len(plan)].base_offset if len(plan) < len(items) else log.written_end)
 
     def start_offsets_moved(self) -> bool:
         """Whether some have moved since they were last written: a follower's go with its leader's."""
@@ -386,7 +400,8 @@ class LogDirectory:
         """Only where a log starts later than its first segment, or may start earlier in a tier, as Kafka does."""
         offsets = {key: offset for key, offset in self._start_offsets.items() if key not in self.logs}
         for key, log in self.logs.items():
-            if log.config.remote or log.start_offset > log.segments.items[0].base_offset:
+            first = log.segments.items[0].base_offset
+            if log.config.remote or log.start_offset != first:
                 offsets[key] = log.start_offset
         return offsets
 
@@ -414,7 +429,7 @@ class LogDirectory:
 
     def _open(self, topic: str, partition: int, config: LogConfig, topic_id: bytes | None, sync: bool) -> Log:
         key = (topic, partition)
-        recovery_point = self._recovery_points.pop(key, 0)
+        recovery_point, local_start = self._recovery_points.pop(key, 0), self.local_starts.of(key)
         log = Log.open(
             self.disk,
             self._directory_of(topic, partition),
@@ -423,12 +438,16 @@ class LogDirectory:
             config=config,
             clock=self.clock,
             recovery_point=recovery_point,
-            start_offset=self._start_offsets.pop(key, -1),
+            start_offset=self._start_offsets.pop(key, 0),
+            local_start=local_start,
             clean=self.clean,
             topic_id=topic_id,
             sync=sync,
         )
         self._too_high = self._too_high or log.checkpointed_end < recovery_point
+        if log.local_start_offset < local_start and self.local_starts.forget([key]):
+            self.disk.sync_dir(log.directory)
+            self.local_starts.write()  # it began anew, below: nothing of that may be taken for superfluous
         return log
 
     def _hold(self, log: Log) -> Log:
@@ -447,6 +466,8 @@ class LogDirectory:
         for name in list(self._outdated):
             if name == names.CLEANED_OFFSETS:
                 self._write_cleaned_offsets()
+            elif name == names.LOCAL_STARTS:
+                self.local_starts.write()
             else:
                 points = name == names.RECOVERY_POINTS
                 self._write_offsets(name, self._current_recovery_points() if points else self._current_start_offsets())
@@ -467,6 +488,7 @@ class LogDirectory:
         for name, offsets in (
             (names.RECOVERY_POINTS, self._recovery_points),
             (names.START_OFFSETS, self._start_offsets),
+            (names.LOCAL_STARTS, self.local_starts.entries),
             (names.CLEANED_OFFSETS, self.cleaned_offsets),
         ):
             absent = [key for key in offsets if key not in present]

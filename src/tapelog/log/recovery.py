@@ -50,6 +50,7 @@ def load(
     clean: bool,
     topic_id: bytes | None,
     sync: bool = True,
+    local_start: int = -1,
 ) -> Loaded:
     """Open or create; see Log.open. sync=False leaves making the recovered tail durable to the caller."""
     loaded = Loaded()
@@ -60,13 +61,15 @@ def load(
     listing = swap.complete(disk, directory, listing)
     bases = [base for name in listing if (base := names.offset_of(name, names.LOG)) is not None]
     _load_small_files(disk, directory, listing, loaded, topic_id)
-    if config.remote and 0 <= start_offset < min(bases, default=0) and not _seeded(disk, directory, bases, loaded):
-        for name in listing:  # there is nothing in it, and its leader will say again where it may begin
-            if name.endswith((names.LOG, names.INDEX, names.TIME_INDEX, names.TXN_INDEX, names.SNAPSHOT)):
-                disk.remove(f"{directory}/{name}")
-        bases, start_offset, loaded.epochs = [], 0, LeaderEpochs()
+    tiered = start_offset < local_start
+    if tiered:
+        bases = _without(disk, directory, listing, bases, local_start)
+        if not _seeded(disk, directory, bases, local_start, loaded):
+            for name in listing:  # there is nothing in it, and its leader will say again where it may begin
+                if name != names.PARTITION_METADATA:
+                    disk.remove(f"{directory}/{name}")
+            bases, start_offset, loaded.epochs = [], 0, LeaderEpochs()
     if not bases:
-        start_offset = max(0, start_offset)
         loaded.created = True
         loaded.start_offset = loaded.end_offset = loaded.checkpointed_end = start_offset
         loaded.segments.add(Segment.create(disk, directory, start_offset))
@@ -82,8 +85,8 @@ def load(
             if names.offset_name(segment.base_offset, names.TIME_INDEX) not in present:
                 Scan(segment, loaded.producers, None).complete_indexes(config.index_interval_bytes)
     if not (clean and _load_clean(disk, directory, loaded, snapshots)):
-        _recover(disk, directory, config, loaded, snapshots, recovery_point, sync)
-    loaded.start_offset = start_offset if config.remote and start_offset >= 0 else max(start_offset, bases[0])
+        _recover(disk, directory, config, loaded, snapshots, recovery_point, sync, tiered)
+    loaded.start_offset = start_offset if tiered else max(start_offset, bases[0])
     if loaded.start_offset > loaded.end_offset:
         _restart_at(disk, directory, loaded, loaded.start_offset)
     for offset in snapshots[:-1]:
@@ -96,17 +99,27 @@ def load(
     return loaded
 
 
-def _seeded(disk: Disk, directory: str, bases: list[int], loaded: Loaded) -> bool:
+def _without(disk: Disk, directory: str, listing: list[str], bases: list[int], start: int) -> list[int]:
+    """Remove the segments that begin below start: those that do not are returned."""
+    stems = tuple(names.offset_name(base, "") for base in bases if base < start)
+    for name in listing:
+        if stems and name.startswith(stems):
+            disk.remove(f"{directory}/{name}")
+    return [base for base in bases if base >= start]
+
+
+def _seeded(disk: Disk, directory: str, bases: list[int], local_start: int, loaded: Loaded) -> bool:
     """Whether a log whose beginning only the tier has knows what it must know of it. One that is empty may have been
     about to learn it from there when the power went."""
-    base = min(bases)
-    if len(bases) > 1 or disk.file_size(f"{directory}/{names.offset_name(base, names.LOG)}"):
+    if not bases:
+        return False
+    if len(bases) > 1 or disk.file_size(f"{directory}/{names.offset_name(bases[0], names.LOG)}"):
         return True
     try:
-        parse_snapshot(disk.read_file(_snapshot(directory, base)))
+        parse_snapshot(disk.read_file(_snapshot(directory, bases[0])))
     except (SnapshotError, FileNotFoundError):
         return False
-    return loaded.epochs.epoch_for(base - 1) >= 0
+    return loaded.epochs.epoch_for(local_start - 1) >= 0
 
 
 def snapshot_offsets(listing: list[str]) -> list[int]:
@@ -176,6 +189,7 @@ def _recover(
     snapshots: list[int],
     recovery_point: int,
     sync: bool,
+    tiered: bool,
 ) -> None:
     """After a crash: trust what lies below the recovery point, check the rest, cut where it stops making sense."""
     segments, interval = loaded.segments, config.index_interval_bytes
@@ -190,20 +204,10 @@ def _recover(
             disk.sync_dir(directory)
         recovery_point = segment.base_offset
         scan.from_start()
-    _forget_beyond(disk, directory, loaded, snapshots, recovery_point, config.remote)
+    _forget_beyond(disk, directory, loaded, snapshots, recovery_point, tiered)
     known = _restore_snapshot(disk, directory, snapshots, loaded.producers, recovery_point)
-    gap = 0
-    for count, older in enumerate(segments.items[:number], 1):
-        behind = Scan(older, loaded.producers, None)
-        behind.complete_indexes(interval)
-        if config.remote and behind.next_offset != segments.items[count].base_offset:
-            gap = count
-    if gap:  # segments that the tier has were on their way out, and the power cut brought some of them back
-        for older in segments.items[:gap]:
-            for path in older.mark_deleted():
-                disk.remove(path)
-        segments.remove_first(gap)
-        number -= gap
+    for older in segments.items[:number]:
+        Scan(older, loaded.producers, None).complete_indexes(interval)
     if known < recovery_point:
         _replay(segments, max(0, segments.floor(known)), number + 1, loaded.producers, known, recovery_point)
         if recovery_point == segment.base_offset:

@@ -130,7 +130,7 @@ class Housekeeping:
         if plan:
             home = self.node.directory.of(held.disk) if held.config.remote else None
             if home is not None:
-                home.keep_whole_start(held)
+                home.before_letting_go(held, plan)
             held.delete_segments(plan)
             partition.wake_fetches()
         reads = self.node.tier_reads

@@ -53,17 +53,20 @@ class Place:
         """One run of retention, as the node does it; returns how many segments went."""
         plan = self.log.retention_plan(self.clock.wall_ms(), self.log.written_end)
         if plan:
-            self.directory.keep_whole_start(self.log)
+            self.directory.before_letting_go(self.log, plan)
             self.log.delete_segments(plan)
         self.log.invariants()
         return len(plan)
 
     def restart(self, *, clean: bool = False) -> None:
+        """How the topic is configured is not known yet when a node opens its logs."""
         if clean:
             self.directory.close({}, 1)
         self.disk = self.disk.kill() if clean else self.disk.crash()
         self._open()
-        self.directory.open_all([KEY], lambda _: self.config)
+        self.directory.open_all([KEY], lambda _: LogConfig())
+        self.log.invariants()
+        self.log.update_config(self.config)
         self.log.invariants()
 
 
@@ -228,6 +231,37 @@ def test_a_power_cut_while_a_log_is_seeded_leaves_it_seeded_or_as_if_nothing_was
             assert log.end_offset <= 10
         ends.add(log.end_offset)
     assert {0, 10, 500} <= ends
+
+
+def test_a_topic_that_is_not_tiered_any_more_begins_where_its_log_does_here() -> None:
+    place = Place({"local.retention.bytes": "0"})
+    place.fill(60)
+    place.directory.write_checkpoints()
+    place.log.tiered_end = place.log.active.base_offset
+    place.retain()
+    place.log.update_config(LogConfig())
+    assert place.log.start_offset == place.log.local_start_offset == place.log.segments.items[0].base_offset
+
+
+def test_a_log_of_the_same_name_inherits_nothing() -> None:
+    place = Place({})
+    cut(place, 500, seed(0))
+    place.directory.delete(*KEY)
+    place.directory.create_many([NewLog(*KEY, b"\x02" * 16, place.config)])
+    place.fill(3)
+    place.restart()
+    assert (place.log.start_offset, place.log.local_start_offset, place.log.end_offset) == (0, 0, 3)
+
+
+def test_what_is_written_after_a_truncation_below_the_local_start_is_not_taken_for_what_the_tier_has() -> None:
+    place = Place({})
+    cut(place, 500, seed(0))
+    done: list[object] = []
+    place.directory.truncate_many([Cut(place.log, 100, start_anew=True)], done.append)
+    place.log.flush()
+    place.fill(3, epoch=9)
+    place.restart()
+    assert (place.log.start_offset, place.log.local_start_offset, place.log.end_offset) == (100, 100, 103)
 
 
 def test_an_empty_log_without_its_seed_begins_anew() -> None:
