@@ -42,6 +42,8 @@ class LogConfig:
         self.local_retention_bytes = local(number("local.retention.bytes", AS_THE_WHOLE), self.retention_bytes)
         # a compliance hold: nothing of the topic is deleted, whatever the other settings say
         self.hold = given.get("tapelog.tier.hold", "false") == "true"
+        # of a topic that takes over what is in the tier (tier.restoring)
+        self.restore = given.get("tapelog.tier.restore", "")
         self.max_message_bytes = number("max.message.bytes", 1048588)
         self.flush_messages = number("flush.messages", LONG_MAX)
         self.flush_ms = number("flush.ms", LONG_MAX)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from tapelog.base.config import BROKER_QUOTA_ROWS, BROKER_ROWS, TOPIC_DEFAULTS, TOPIC_ROWS, nearest
-from tapelog.base.config_values import ConfigValueError, check, parse_boolean, parse_whole, split_list
+from tapelog.base.config_values import ConfigValueError, check, parse_whole, split_list
 from tapelog.base.kafka_configs import CLIENT_METRICS, GROUP, PER_BROKER_ONLY, Row
 from tapelog.metadata.config_layers import Layers
 from tapelog.wire.errors import ErrorCode, KafkaError
@@ -72,8 +72,6 @@ def check_topic_configs(configs: Mapping[str, str]) -> None:
         raise _refuse(
             ErrorCode.INVALID_CONFIG, f"min.compaction.lag.ms ({least}) is greater than max.compaction.lag.ms ({most})"
         )
-    if parse_boolean(configs.get("remote.storage.enable", "false")):
-        raise _refuse(ErrorCode.INVALID_CONFIG, "remote.storage.enable: this cluster has no tiered storage")
 
 
 def check_broker_configs(configs: Mapping[str, str], per_broker: bool) -> None:

@@ -10,7 +10,7 @@ from typing import Final
 
 from tapelog.base.config import BROKER_QUOTA_ROWS, BROKER_ROWS, TOPIC_ROWS, BrokerSettings
 from tapelog.base.config_values import LIST, split_list
-from tapelog.metadata import config_rules, eligible, topic_names
+from tapelog.metadata import config_rules, eligible, tier_rules, topic_names
 from tapelog.metadata.config_layers import Layers, topic_defaults
 from tapelog.metadata.image import (
     RESOURCE_BROKER,
@@ -162,6 +162,7 @@ def _check_configs(image: MetadataImage, settings: BrokerSettings, key: ConfigKe
     kind, name = key
     if kind == RESOURCE_TOPIC:
         config_rules.check_topic_configs(new)
+        tier_rules.check(new, image.topic_config(name), settings)
     elif kind == RESOURCE_BROKER:
         config_rules.check_broker_configs(new, per_broker=name != "")
     elif kind == RESOURCE_GROUP:

@@ -117,7 +117,9 @@ def _bad(message: str) -> KafkaError:
     return KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
 
 
-def partition_record(image: MetadataImage, topic_id: bytes, index: int, replicas: list[int]) -> PartitionRecord:
+def partition_record(
+    image: MetadataImage, topic_id: bytes, index: int, replicas: list[int], leader_epoch: int = 0
+) -> PartitionRecord:
     """The record that brings a new partition into being: active replicas are in sync, the first of them leads."""
     isr = [id for id in replicas if image.brokers[id].active]
     assert isr, "placement gives at least one active replica"
@@ -127,7 +129,7 @@ def partition_record(image: MetadataImage, topic_id: bytes, index: int, replicas
         replicas=list(replicas),
         isr=isr,
         leader=isr[0],
-        leader_epoch=0,
+        leader_epoch=leader_epoch,
         partition_epoch=0,
         directories=[default_directory(image.brokers[id]) for id in replicas],
     )

@@ -13,7 +13,7 @@ from tapelog.base import ids
 from tapelog.base.config import BrokerSettings
 from tapelog.base.config_values import split_list
 from tapelog.base.ports import Entropy
-from tapelog.metadata import placement, topic_names
+from tapelog.metadata import placement, tier_rules, topic_names
 from tapelog.metadata.config_layers import Layers, topic_entries
 from tapelog.metadata.config_rules import check_topic_configs
 from tapelog.metadata.image import RESOURCE_TOPIC, MetadataImage
@@ -60,15 +60,15 @@ def create_topics(
         response.topics.append(result)
         try:
             _check_new_name(image, topic.name, repeated, accepted)
-            configs = _given_configs(topic)
+            configs = _given_configs(topic, settings)
+            topic_id, epoch = _identity(image, topic, configs, entropy)
             room = RECORDS_PER_REQUEST_MAX - len(records) - len(configs) - 1
             assignment = _assignment(image, settings, entropy, topic, room)
         except KafkaError as error:
             result.error_code, result.error_message = error.code, error.message
             continue
         accepted[topic.name] = None
-        topic_id = ids.new_id(entropy)
-        records += _creation(image, topic.name, topic_id, configs, assignment)
+        records += _creation(image, topic.name, topic_id, configs, assignment, epoch)
         result.topic_id = ZERO_UUID if request.validate_only else topic_id
         result.num_partitions, result.replication_factor = len(assignment), len(assignment[0])
         result.configs = told.about(configs)
@@ -90,25 +90,52 @@ def _check_new_name(image: MetadataImage, name: str, repeated: dict[str, None], 
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic '{other}'")
 
 
-def _given_configs(topic: CreatableTopic) -> dict[str, str]:
+def _given_configs(topic: CreatableTopic, settings: BrokerSettings) -> dict[str, str]:
     configs: dict[str, str] = {}
     for config in topic.configs:
         if config.value is None:
             raise KafkaError(ErrorCode.INVALID_CONFIG, f"Topic config {config.name} needs a value")
         configs[config.name] = config.value
     check_topic_configs(configs)
+    tier_rules.check(configs, {}, settings)
     return configs
 
 
+def _identity(
+    image: MetadataImage, topic: CreatableTopic, configs: dict[str, str], entropy: Entropy
+) -> tuple[bytes, int]:
+    """Id and first leader epoch: those of its former life for a topic that is restored from the tier."""
+    given = configs.get("tapelog.tier.restore")
+    if not given:
+        return ids.new_id(entropy), 0
+    from tapelog.log.tier import restoring
+
+    try:
+        restore = restoring.parse(given)
+    except ValueError as error:
+        raise KafkaError(ErrorCode.INVALID_CONFIG, str(error)) from None
+    if restore.topic_id in image.topics_by_id:
+        raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"'{topic.name}' was restored already, or never lost")
+    if topic.num_partitions != len(restore.partitions):
+        raise KafkaError(ErrorCode.INVALID_PARTITIONS, f"'{topic.name}' had {len(restore.partitions)} partitions")
+    return restore.topic_id, restore.leader_epoch
+
+
 def _creation(
-    image: MetadataImage, name: str, topic_id: bytes, configs: dict[str, str], assignment: list[list[int]]
+    image: MetadataImage,
+    name: str,
+    topic_id: bytes,
+    configs: dict[str, str],
+    assignment: list[list[int]],
+    leader_epoch: int,
 ) -> list[MetadataRecord]:
     records: list[MetadataRecord] = [TopicRecord(name=name, topic_id=topic_id)]
     records += [
         ConfigRecord(resource_type=RESOURCE_TOPIC, resource_name=name, name=key, value=configs[key]) for key in configs
     ]
     records += [
-        placement.partition_record(image, topic_id, index, replicas) for index, replicas in enumerate(assignment)
+        placement.partition_record(image, topic_id, index, replicas, leader_epoch)
+        for index, replicas in enumerate(assignment)
     ]
     return records
 
@@ -208,6 +235,7 @@ def delete_topics(
                 raise KafkaError(code, "Topic deletion is disabled: delete.topic.enable is false")
             _check_wanted(result, repeated_names, repeated_ids)
             topic_id = _delete(image, result)
+            tier_rules.check_deletion(image, result.name or "")
             if topic_id in seen:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "The topic was already named by its id or name")
         except KafkaError as error:

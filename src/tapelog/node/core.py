@@ -35,6 +35,7 @@ from tapelog.node.partitions import CLUSTER_METADATA, Partitions
 from tapelog.node.pressure import Pressure
 from tapelog.node.producer_ids import ProducerIds
 from tapelog.node.rounds import DiskRounds
+from tapelog.node.scrubbing import Scrubbing
 from tapelog.node.storage import Storage
 from tapelog.replication.partition import Partition
 from tapelog.server.connection import Connection
@@ -50,8 +51,11 @@ if TYPE_CHECKING:
     from tapelog.client.peers import Peers
     from tapelog.coordinators.groups import GroupCoordinator
     from tapelog.coordinators.transactions.coordinator import TransactionCoordinator
+    from tapelog.log.tier.store import ObjectStore
     from tapelog.node.gate import ClusterGate
     from tapelog.node.presence import Presence
+    from tapelog.node.tier import Tier
+    from tapelog.node.tier_reads import TierReads
     from tapelog.raft.machine import Raft
 
 R = TypeVar("R")
@@ -112,9 +116,14 @@ class NodeCore(NodeApi):
         if self.presence is not None:
             self.metadata.active_changed.append(self.presence.active_changed)
         self.housekeeping = Housekeeping(self)
+        self.scrubbing = Scrubbing(self)
         self.cleaner = Cleaner(self, cleaning)
         self.isr = IsrUpdates(self)
         self._markers = LocalMarkers(self)
+        self.tier: Tier | None = None
+        """This node's work in the tier."""
+        self.store: ObjectStore | None = None
+        """Where old segments go, if anywhere: the shell says so before it boots us."""
         self.coordinators: Coordinators
         self._sessions: FetchSessions
         self._connections = 0
@@ -129,6 +138,8 @@ class NodeCore(NodeApi):
             self.clock, self.entropy, self.setting_int("max.incremental.fetch.session.cache.slots")
         )
         self.coordinators = Coordinators(self)
+        if self.store is not None:
+            self.tier, self.tier_reads = _tier(self, self.store)
         self.partitions.load()
         self.metadata.when_ready(self._open)
         self.settle()
@@ -141,6 +152,8 @@ class NodeCore(NodeApi):
             self.pressure.bound(self.setting_int("tapelog.unflushed.max.bytes"))
             self.isr.start()
             self.partitions.open_all()
+            if self.tier is not None:
+                self.tier.start()
             if self.presence is not None:
                 self.presence.brokers_changed()
 
@@ -209,6 +222,7 @@ class NodeCore(NodeApi):
     def shutdown(self) -> None:
         """Close everything cleanly: the next start reads no more than checkpoints."""
         self.housekeeping.stop()
+        self.scrubbing.stop()
         self.cleaner.stop()
         self.isr.stop()
         self.lifecycle.stop()
@@ -237,9 +251,13 @@ class NodeCore(NodeApi):
             if self.presence is not None:
                 self.presence.brokers_changed()
         if delta.deleted_topics:
+            if self.tier is not None:
+                self.tier.deleted(delta.deleted_topics)
             self.partitions.remove(delta.deleted_topics)
         if delta.changed_topics:
             self.partitions.create(delta.changed_topics)
+            if self.tier is not None:
+                self.tier.topics.changed(delta.changed_topics)
         if delta.changed_configs:
             self.partitions.configure(delta.changed_configs)
             self.cleaner.configured()
@@ -405,6 +423,14 @@ class NodeCore(NodeApi):
             self.metadata.durable()
         else:
             self.coordinators.committed(partition)
+
+
+def _tier(node: NodeCore, store: ObjectStore) -> tuple[Tier, TierReads]:
+    from tapelog.node.tier import Tier
+    from tapelog.node.tier_reads import TierReads
+
+    tier = Tier(node, store)
+    return tier, TierReads(node, store, tier.manifest_of)
 
 
 def _presence(node: NodeCore, net: Net | None) -> Presence | None:

@@ -13,7 +13,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
-from typing import IO, Final
+from typing import IO, TYPE_CHECKING, Final
 
 from tapelog.base.node_config import Listener, NodeConfig
 from tapelog.base.ports import Disk, DiskError, Net
@@ -28,6 +28,9 @@ from tapelog.node.memory import keep_large_buffers
 from tapelog.node.reactor import Reactor, bind
 from tapelog.node.shell import Shell
 from tapelog.node.system import Aside, SystemClock, SystemDisk, SystemEntropy
+
+if TYPE_CHECKING:
+    from tapelog.log.tier.store import ObjectStore
 
 log = logging.getLogger("tapelog.node")
 
@@ -101,6 +104,7 @@ def _run(config: NodeConfig, broken: dict[str, DiskError], on_ready: Callable[[s
         reactor.stop()
 
     core.halt = core.refused = halt
+    core.store = _store(config, reactor, core)
     core.boot()
     endpoints = {listener.name: _endpoint(config, listener, bound) for listener, bound in sockets}
     named = config.controller_listener.name if config.controller_listener is not None else ""
@@ -124,17 +128,21 @@ def _run(config: NodeConfig, broken: dict[str, DiskError], on_ready: Callable[[s
         stop.politely(lambda: core.lifecycle.leave(reactor.stop))
         reactor.run(shell.settle)
     if not core.alone:
-        core.part()
-        timers.after(PARTING_MS, _nothing)
-        until_ms = clock.monotonic_ms() + PARTING_MS
-        while clock.monotonic_ms() < until_ms:
-            reactor.turn(shell.settle)
+        _say_goodbye(core, reactor, shell)
     shell.close()
     core.shutdown()
     if failed:
         log.error("stopped: %s", failed[0])
         return 1
     return 0
+
+
+def _say_goodbye(core: NodeCore, reactor: Reactor, shell: Shell) -> None:
+    core.part()
+    reactor.timers.after(PARTING_MS, _nothing)
+    until_ms = core.clock.monotonic_ms() + PARTING_MS
+    while core.clock.monotonic_ms() < until_ms:
+        reactor.turn(shell.settle)
 
 
 def _nothing() -> None:
@@ -156,6 +164,24 @@ def _cleaning(reactor: Reactor) -> Callable[[], CleaningWorker]:
         return ProcessWorker(reactor.post)
 
     return make
+
+
+def _store(config: NodeConfig, reactor: Reactor, core: NodeCore) -> ObjectStore | None:
+    """Where old segments go; None without remote.log.storage.system.enable. Opened when first used."""
+    settings = config.broker_settings()
+    if not settings.flag("remote.log.storage.system.enable") or not config.is_broker:
+        return None
+    from tapelog.node.object_stores import open_backend, tier_url
+    from tapelog.node.tier import COPIERS_MAX
+    from tapelog.node.tier_store import ThreadedStore
+
+    url, endpoint = tier_url(config), settings.string("tapelog.tier.endpoint")
+    return ThreadedStore(
+        lambda: open_backend(url, endpoint),
+        reactor.post,
+        copiers=min(COPIERS_MAX, settings.whole("remote.log.manager.copier.thread.pool.size")),
+        bytes_per_second=lambda: core.setting_int("remote.log.manager.copy.max.bytes.per.second"),
+    )
 
 
 def _calm_the_collector() -> None:

@@ -98,6 +98,13 @@ class Partitions:
         if not self._armed:
             self._go_on()
 
+    def again(self, topic: TopicImage, index: int) -> None:
+        """Look at a partition once more: what kept it from its role is done."""
+        self._pending[topic.id, index] = None
+        if not self._armed:
+            self._armed = True
+            self.node.timers.after(0, self._go_on)
+
     def retry_missing(self) -> None:
         """Create what a full disk kept from being created, if the topics still exist."""
         missing, self.missing = self.missing, []
@@ -133,6 +140,8 @@ class Partitions:
                     if partition is not None:
                         partition.log.update_config(config)
                         partition.use_config()
+                        if node.tier is not None:
+                            node.tier.configured(partition)
         self.fetchers.configured()
 
     def all(self) -> list[Partition]:

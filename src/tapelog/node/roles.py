@@ -51,12 +51,20 @@ class Roles:
             return
         held = state.partitions[index]
         fresh = held is None
+        config = self.config_of(topic.name)
+        if fresh and config.restore and not self._restored(config, topic, index, opened):
+            return
         if held is None:
             held = state.partitions[index] = self._partition(topic, index, image, opened)
         if image.leader == self.node.node_id:
             self._lead(held, image, fresh)
         else:
             self._follow(held, image, fresh)
+
+    def _restored(self, config: LogConfig, topic: TopicImage, index: int, opened: Log) -> bool:
+        from tapelog.node.tier_restored import restored
+
+        return restored(self.node, config, topic, index, opened)
 
     def end(self, partition: Partition, code: int) -> None:
         """It is held here no more: everybody who waits for it gets this error code."""
@@ -67,6 +75,8 @@ class Roles:
             self.node.tier_reads.forget(partition)
         if led:
             self.node.coordinators.lost(partition)
+            if self.node.tier is not None:
+                self.node.tier.lost(partition)
 
     def _partition(self, topic: TopicImage, index: int, image: PartitionImage, opened: Log) -> Partition:
         node = self.node
@@ -89,6 +99,8 @@ class Roles:
         if partition.watched:
             node.write_queued(partition)  # coordinators load what is written: a marker may only be queued
             node.coordinators.led(partition)
+        if node.tier is not None:
+            node.tier.led(partition)
 
     def _follow(self, partition: Partition, image: PartitionImage, fresh: bool) -> None:
         node = self.node
@@ -99,4 +111,6 @@ class Roles:
         partition.follow(image.leader, image.leader_epoch)
         if led:
             node.coordinators.lost(partition)
+            if node.tier is not None:
+                node.tier.lost(partition)
         self.fetchers.follow(partition, image)

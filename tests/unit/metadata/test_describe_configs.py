@@ -53,7 +53,7 @@ def test_a_topic_shows_every_public_name_with_its_source() -> None:
     cluster = with_topic({"log.retention.hours": "2"})
     alter(cluster, resource(RESOURCE_TOPIC, "t", ("cleanup.policy", SET, "compact")))
     configs = by_name(describe(cluster, RESOURCE_TOPIC, "t"))
-    assert len(configs) == 35
+    assert len(configs) == 39
     policy = configs["cleanup.policy"]
     assert (policy.value, policy.config_source, policy.config_type, policy.read_only) == ("compact", 1, 7, False)
     assert synonyms(policy) == [("cleanup.policy", "compact", 1), ("log.cleanup.policy", "delete", 5)]
@@ -120,7 +120,7 @@ def test_only_the_wanted_names_and_synonyms_when_asked() -> None:
 
 def test_what_is_not_enforced_says_so() -> None:
     configs = by_name(describe(with_topic(), RESOURCE_TOPIC, "t", documentation=True))
-    assert configs["remote.log.copy.disable"].documentation == NOT_ENFORCED
+    assert configs["preallocate"].documentation == NOT_ENFORCED
     assert configs["retention.ms"].documentation == ""
 
 

@@ -6,6 +6,8 @@ Called by the node for every led partition, and by tests. No state of its own.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
 
 from tapelog.base.ports import DiskError
 from tapelog.log.log import Log
@@ -27,7 +29,7 @@ from tapelog.log.tier.operations import (
 )
 from tapelog.log.tier.store import ObjectStore, StoreError, Version
 
-SEALED_SHOWN_MAX = 4
+SEALED_SHOWN_MAX: Final = 4
 
 
 def view(log: Log, manifest: Manifest | None, high_watermark: int, wall_ms: int) -> View:
@@ -60,6 +62,11 @@ def view(log: Log, manifest: Manifest | None, high_watermark: int, wall_ms: int)
         config.hold,
         config.remote_copy,
     )
+
+
+def without_copying(shown: View) -> View:
+    """The same, with nothing to copy: it is somebody else's turn."""
+    return replace(shown, copying=False)
 
 
 def carry_out(

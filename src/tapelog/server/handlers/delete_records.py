@@ -1,7 +1,7 @@
 """DeleteRecords, versions 0 to 2: move a partition's start; -1 means its high watermark.
 
-Refused on topics that are only compacted (POLICY_VIOLATION) and beyond the high watermark (OFFSET_OUT_OF_RANGE).
-The new start is on disk before the answer leaves, and the answer waits until every follower that is there has let go,
+Refused on topics that are only compacted or under a hold (POLICY_VIOLATION) and beyond the high watermark
+(OFFSET_OUT_OF_RANGE). The new start is on disk before the answer leaves, and the answer waits until every follower that is there has let go,
 too; those that have not by the request's timeout make it REQUEST_TIMED_OUT, though the records are gone here.
 """
 
@@ -122,6 +122,8 @@ def _delete(partition: Partition, offset: int) -> int:
     """Move the start here; where it was asked to be."""
     if not partition.log.config.delete:
         raise KafkaError(ErrorCode.POLICY_VIOLATION, f"{partition.topic} is compacted: its records go by key")
+    if partition.log.config.hold:
+        raise KafkaError(ErrorCode.POLICY_VIOLATION, f"{partition.topic} is under a hold (tapelog.tier.hold)")
     if offset == -1:
         offset = partition.high_watermark
     if offset < 0 or offset > partition.high_watermark:

@@ -1,0 +1,178 @@
+"""Longer pieces of work on a store, told as they are done: each yields calls and gets their results, or their errors.
+
+`play` runs one on an ObjectStore; an error that a script does not catch ends it. All of them may be begun again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from tapelog.log.tier import growth, layout, manifest
+from tapelog.log.tier.document import DocumentError
+from tapelog.log.tier.growth import Writer
+from tapelog.log.tier.store import (
+    ABSENT,
+    Condition,
+    ConflictError,
+    Got,
+    Listing,
+    ObjectMissingError,
+    ObjectStore,
+    RefusedError,
+    StoreError,
+    Version,
+)
+from tapelog.log.tier.topic import TopicDocument
+
+PROBES: Final = "probes/"
+
+
+@dataclass(frozen=True, slots=True)
+class Get:
+    """→ Got"""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """→ Version"""
+
+    name: str
+    data: bytes
+    condition: Condition | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class List:
+    """→ Listing"""
+
+    prefix: str
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """→ None"""
+
+    names: tuple[str, ...]
+
+
+Step: TypeAlias = Get | Put | List | Delete
+Script: TypeAlias = Generator[Step, Any, None]
+
+
+def play(script: Script, store: ObjectStore, ended: Callable[[StoreError | None], None]) -> None:
+    """Run it; ended gets None, or the error that ended it."""
+
+    def go_on(result: object) -> None:
+        try:
+            step = script.throw(result) if isinstance(result, StoreError) else script.send(result)
+        except StopIteration:
+            ended(None)
+            return
+        except StoreError as error:
+            ended(error)
+            return
+        match step:
+            case Get(name):
+                store.get(name, go_on)
+            case Put(name, data, condition):
+                store.put(name, data, condition, go_on)
+            case List(prefix, after):
+                store.list(prefix, after, go_on)
+            case Delete(names):
+                store.delete(names, go_on)
+
+    go_on(None)
+
+
+def probe(token: str) -> Script:
+    """Whether the store heeds the conditions of puts; RefusedError if not, and then it is no place for a tier."""
+    name = f"{PROBES}{token}"
+    try:
+        version: Version = yield Put(name, token.encode(), ABSENT)
+        for condition in (ABSENT, Version("0" * 32)):
+            try:
+                yield Put(name, b"wrong", condition)
+            except ConflictError:
+                continue
+            raise RefusedError(
+                "the store ignores the conditions of puts (if-none-match, if-match): two leaders could overwrite each "
+                "other's manifests. Use a store that has conditional puts"
+            )
+        yield Put(name, b"again", version)
+    except ConflictError as error:
+        raise RefusedError(f"the store refuses a conditional put that it should accept: {error}") from None
+    yield Delete((name,))
+
+
+def tell_topic(document: TopicDocument) -> Script:
+    """Write what a topic is, unless a later leader has written something else."""
+    name, data = layout.topic_document(document.topic_id), document.encode()
+    while True:
+        condition: Condition = ABSENT
+        try:
+            got: Got = yield Get(name)
+        except ObjectMissingError:
+            pass
+        else:
+            if got.data == data:
+                return
+            try:
+                if TopicDocument.decode(got.data).leader_epoch > document.leader_epoch:
+                    return
+            except DocumentError:
+                pass
+            condition = got.version
+        try:
+            yield Put(name, data, condition)
+            return
+        except ConflictError:
+            continue
+
+
+def remove(prefix: str, writer: Writer) -> Script:
+    """Delete everything below a topic's or a partition's prefix: first every manifest says so, last they go."""
+    last: list[str] = []
+    after, more = "", True
+    while more:
+        listing: Listing = yield List(prefix, after)
+        for found in listing.objects:
+            after = found.name
+            if found.name.endswith("/" + layout.MANIFEST):
+                last.append(found.name)
+                yield from _bury(found.name, writer)
+            elif found.name.endswith("/" + layout.TOPIC_DOCUMENT):
+                last.append(found.name)
+        more = listing.more
+    after, more = "", True
+    while more:
+        listing = yield List(prefix, after)
+        names = tuple(found.name for found in listing.objects if found.name not in last)
+        if names:
+            yield Delete(names)
+        after = listing.objects[-1].name if listing.objects else ""
+        more = listing.more
+    if last:
+        yield Delete(tuple(last))
+
+
+def _bury(name: str, writer: Writer) -> Script:
+    while True:
+        try:
+            got: Got = yield Get(name)
+            head = manifest.decode(got.data)
+        except (ObjectMissingError, DocumentError):
+            return
+        if head.deleted:
+            return
+        epoch = max(writer.leader_epoch, head.leader_epoch)
+        dead = growth.tombstone(head, Writer(writer.broker, epoch, writer.token))
+        try:
+            yield Put(name, dead.encode(), got.version)
+            return
+        except ConflictError:
+            continue

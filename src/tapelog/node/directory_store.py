@@ -1,0 +1,206 @@
+"""An object store that is a directory: the tier's default, and what a shared file system can serve.
+
+Objects are files; a put is a temporary file, synced and renamed. Conditional puts take a lock on the root, so that they
+exclude each other between processes, too (over NFS as far as its locks do). No obstore is needed.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import islice
+from typing import Final
+
+from tapelog.log.tier.store import (
+    LIST_PAGE_MAX,
+    Absent,
+    Condition,
+    ConflictError,
+    Got,
+    Listing,
+    ObjectInfo,
+    ObjectMissingError,
+    RefusedError,
+    StoreError,
+    UnavailableError,
+    Version,
+)
+from tapelog.node.object_stores import checksum
+
+PRIVATE: Final = ".tapelog"
+"""Lock and temporary files; not part of any listing."""
+
+
+class DirectoryBackend:
+    """See the module."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root.rstrip("/")
+        self._private = f"{self._root}/{PRIVATE}"
+
+    def get(self, name: str) -> Got:
+        with _translated(name):
+            with open(self._path(name), "rb") as file:
+                data = file.read()
+            return Got(data, _version(data))
+
+    def get_ranges(self, name: str, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
+        with _translated(name), open(self._path(name), "rb", buffering=0) as file:
+            pieces = [os.pread(file.fileno(), size, position) for position, size in ranges]
+        if any(len(piece) != size for piece, (_, size) in zip(pieces, ranges, strict=True)):
+            raise UnavailableError(f"{name} is shorter than expected")
+        return pieces
+
+    def put(self, name: str, data: bytes, condition: Condition | None = None) -> Version:
+        with _translated(name):
+            temporary = self._temporary(iter((data,)))
+            try:
+                if condition is None:
+                    self._install(temporary, name)
+                else:
+                    with self._locked():
+                        self._check(name, condition)
+                        self._install(temporary, name)
+            finally:
+                with suppress(FileNotFoundError):
+                    os.remove(temporary)
+        return _version(data)
+
+    def upload(self, name: str, pieces: Iterator[bytes]) -> Version:
+        with _translated(name):
+            temporary = self._temporary(pieces)
+            try:
+                self._install(temporary, name)
+            finally:
+                with suppress(FileNotFoundError):
+                    os.remove(temporary)
+        return Version(None)
+
+    def checksum(self, name: str, size: int) -> int:
+        with _translated(name):
+            found = os.stat(self._path(name)).st_size
+        return checksum(self, name, size, found)
+
+    def list(self, prefix: str, after: str = "") -> Listing:
+        with _translated(prefix):
+            found = list(islice(_files(self._root, prefix, after), LIST_PAGE_MAX + 1))
+            infos = tuple(ObjectInfo(name, _size(f"{self._root}/{name}")) for name in found[:LIST_PAGE_MAX])
+            return Listing(infos, len(found) > LIST_PAGE_MAX)
+
+    def delete(self, names: Sequence[str]) -> None:
+        for name in names:
+            path = self._path(name)
+            with _translated(name):
+                with suppress(FileNotFoundError):
+                    os.remove(path)
+                with suppress(OSError):  # directories that have become empty
+                    while (path := os.path.dirname(path)) != self._root:
+                        os.rmdir(path)
+
+    def _path(self, name: str) -> str:
+        assert name and not name.startswith("/") and ".." not in name.split("/"), name
+        return f"{self._root}/{name}"
+
+    def _temporary(self, pieces: Iterator[bytes]) -> str:
+        os.makedirs(self._private, exist_ok=True)
+        path = f"{self._private}/{os.getpid()}-{os.urandom(8).hex()}.tmp"
+        try:
+            with open(path, "xb", buffering=0) as file:
+                for piece in pieces:
+                    rest = memoryview(piece)
+                    while rest:
+                        rest = rest[file.write(rest) :]
+                os.fsync(file.fileno())
+        except BaseException:
+            with suppress(FileNotFoundError):
+                os.remove(path)
+            raise
+        return path
+
+    def _install(self, temporary: str, name: str) -> None:
+        path = self._path(name)
+        while True:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            try:
+                os.rename(temporary, path)
+                break
+            except FileNotFoundError:  # a delete elsewhere took the directory that had become empty
+                if not os.path.exists(temporary):
+                    raise
+        directory = os.path.dirname(path)
+        while True:
+            _sync(directory)
+            if directory == self._root:
+                break
+            directory = os.path.dirname(directory)
+
+    def _check(self, name: str, condition: Condition) -> None:
+        try:
+            with open(self._path(name), "rb") as file:
+                held: Version | None = _version(file.read())
+        except FileNotFoundError:
+            held = None
+        if isinstance(condition, Absent):
+            if held is not None:
+                raise ConflictError(f"{name} exists")
+        elif held != condition:
+            raise ConflictError(f"{name} was changed by somebody else")
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        with open(f"{self._private}/lock", "ab") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+
+@contextmanager
+def _translated(name: str) -> Iterator[None]:
+    try:
+        yield
+    except StoreError:
+        raise
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise ObjectMissingError(f"there is no {name}") from error
+    except PermissionError as error:
+        raise RefusedError(f"{error}: give the broker's user access to the tier's directory") from error
+    except OSError as error:
+        raise UnavailableError(str(error)) from error
+
+
+def _version(data: bytes) -> Version:
+    return Version(hashlib.blake2b(data, digest_size=16).hexdigest())
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except FileNotFoundError:  # deleted since
+        return 0
+
+
+def _files(root: str, prefix: str, after: str) -> Iterator[str]:
+    """Names of files below prefix (which ends with a slash, or is empty) behind `after`, in order."""
+    try:
+        with os.scandir(f"{root}/{prefix}") as found:
+            entries = sorted((prefix + item.name + ("/" if item.is_dir() else "")) for item in found)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    for name in entries:
+        if name == PRIVATE + "/":
+            continue
+        if name.endswith("/"):
+            if name > after or after.startswith(name):
+                yield from _files(root, name, after)
+        elif name > after:
+            yield name
+
+
+def _sync(directory: str) -> None:
+    fd = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
