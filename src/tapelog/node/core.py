@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from tapelog.node.tier import Tier
     from tapelog.node.tier_reads import TierReads
     from tapelog.raft.machine import Raft
+    from tapelog.wire.messages.describe_log_dirs_response import PartitionTier
 
 R = TypeVar("R")
 
@@ -224,6 +225,8 @@ class NodeCore(NodeApi):
         self.housekeeping.stop()
         self.scrubbing.stop()
         self.cleaner.stop()
+        if self.tier is not None:
+            self.tier.stop()
         self.isr.stop()
         self.lifecycle.stop()
         self.part()
@@ -350,6 +353,12 @@ class NodeCore(NodeApi):
         done: Callable[[Message | None], None],
     ) -> None:
         self.remote.to_broker(node_id, lane, request, version, timeout_ms, done)
+
+    def tier_status(self, partition: Partition) -> PartitionTier | None:
+        return None if self.tier is None else self.tier.status(partition)
+
+    def tier_failure(self) -> tuple[str, int]:
+        return ("", -1) if self.tier is None else (self.tier.error, self.tier.failing_since_ms)
 
     def heartbeat_came(self, broker_id: int, connection: int) -> None:
         if self.presence is not None:

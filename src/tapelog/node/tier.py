@@ -18,6 +18,7 @@ from tapelog.metadata.image import TopicImage
 from tapelog.node.tier_topics import TierTopics
 from tapelog.replication.partition import Partition
 from tapelog.wire.errors import KafkaError
+from tapelog.wire.messages.describe_log_dirs_response import PartitionTier
 
 if TYPE_CHECKING:
     from tapelog.node.core import NodeCore
@@ -151,10 +152,27 @@ class Tier:
         held = self._led.get((topic_id, partition))
         return None if held is None else held.uploader.manifest
 
-    def uploader_of(self, partition: Partition) -> Uploader | None:
-        """For those who tell how it goes."""
+    def status(self, partition: Partition) -> PartitionTier | None:
+        """How a partition that is led here does; None for others."""
         held = self._led.get((partition.topic_id, partition.index))
-        return None if held is None else held.uploader
+        if held is None:
+            return None
+        uploader, kept = held.uploader, partition.log
+        manifest, items = uploader.manifest, kept.segments.items
+        ends = [segment.base_offset for segment in items[1:]]
+        late = [segment.size for segment, end in zip(items, ends, strict=False) if end > kept.tiered_end]
+        return PartitionTier(
+            state=uploader.state,
+            hold=kept.config.hold,
+            start_offset=manifest.start_offset if manifest is not None else -1,
+            end_offset=manifest.end_offset if manifest is not None else -1,
+            segments=manifest.count if manifest is not None else -1,
+            bytes=manifest.log_bytes if manifest is not None else -1,
+            lag_segments=len(late),
+            lag_bytes=sum(late),
+            error=uploader.error,
+            failing_since_ms=uploader.failing_since_ms,
+        )
 
     def _uploader(self, partition: Partition) -> Uploader:
         node = self.node

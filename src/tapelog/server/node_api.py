@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tapelog.server.fetch_sessions import FetchSessions
     from tapelog.wire.message import Message
     from tapelog.wire.messages.create_topics_response import CreateTopicsResponse
+    from tapelog.wire.messages.describe_log_dirs_response import PartitionTier
 
 R = TypeVar("R")
 
@@ -148,6 +149,14 @@ class NodeApi:
         """Send a request to the active controller, wherever it is, again and again until the timeout; done gets its
         answer, or why there is none."""
         raise NotImplementedError
+
+    def tier_status(self, partition: Partition) -> PartitionTier | None:
+        """How a partition that is led here does in the tier; None for others."""
+        return None
+
+    def tier_failure(self) -> tuple[str, int]:
+        """Why the tier cannot be used, and since when by the wall clock; empty and -1 while it can."""
+        return "", -1
 
     def heartbeat_came(self, broker_id: int, connection: int) -> None:
         """A broker's heartbeat came on the connection of that number."""

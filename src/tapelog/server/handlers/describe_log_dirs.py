@@ -34,7 +34,10 @@ def handle(node: NodeApi, call: Call, request: DescribeLogDirsRequest) -> None:
     now_ms = node.clock.monotonic_ms()
     look(node.hub, now_ms)
     results = [_directory(node, directory, wanted) for directory in node.log_dirs]
-    call.reply(DescribeLogDirsResponse(results=results, counted_ms=now_ms))
+    error, since_ms = node.tier_failure()
+    call.reply(
+        DescribeLogDirsResponse(results=results, counted_ms=now_ms, tier_error=error, tier_failing_since_ms=since_ms)
+    )
 
 
 def _directory(node: NodeApi, directory: LogDir, wanted: dict[str, list[int]] | None) -> DescribeLogDirsResult:
@@ -59,6 +62,7 @@ def _directory(node: NodeApi, directory: LogDir, wanted: dict[str, list[int]] | 
                         partition_size=partition.log.size_bytes,
                         offset_lag=0,
                         traffic=_traffic(partition),
+                        tier=node.tier_status(partition),
                         cleaning=_cleaning(node, partition),
                     )
                 )

@@ -9,6 +9,77 @@ from tapelog.wire.reader import Reader
 from tapelog.wire.writer import Writer
 
 
+class PartitionTier(Message):
+    """Part of DescribeLogDirsResponse."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "state",
+        "hold",
+        "start_offset",
+        "end_offset",
+        "segments",
+        "bytes",
+        "lag_segments",
+        "lag_bytes",
+        "error",
+        "failing_since_ms",
+    )
+
+    def __init__(
+        self,
+        state: str = "",
+        hold: bool = False,
+        start_offset: int = 0,
+        end_offset: int = 0,
+        segments: int = 0,
+        bytes: int = 0,
+        lag_segments: int = 0,
+        lag_bytes: int = 0,
+        error: str = "",
+        failing_since_ms: int = 0,
+    ) -> None:
+        self.state: str = state
+        self.hold: bool = hold
+        self.start_offset: int = start_offset
+        self.end_offset: int = end_offset
+        self.segments: int = segments
+        self.bytes: int = bytes
+        self.lag_segments: int = lag_segments
+        self.lag_bytes: int = lag_bytes
+        self.error: str = error
+        self.failing_since_ms: int = failing_since_ms
+
+    @staticmethod
+    def decode(r: Reader, version: int) -> PartitionTier:
+        made = PartitionTier(
+            r.compact_string(),
+            r.boolean(),
+            r.i64(),
+            r.i64(),
+            r.i64(),
+            r.i64(),
+            r.i64(),
+            r.i64(),
+            r.compact_string(),
+            r.i64(),
+        )
+        r.skip_tags()
+        return made
+
+    def encode(self, w: Writer, version: int) -> None:
+        w.compact_string(self.state)
+        w.boolean(self.hold)
+        w.i64(self.start_offset)
+        w.i64(self.end_offset)
+        w.i64(self.segments)
+        w.i64(self.bytes)
+        w.i64(self.lag_segments)
+        w.i64(self.lag_bytes)
+        w.compact_string(self.error)
+        w.i64(self.failing_since_ms)
+        w.uvarint(0)
+
+
 class TrafficRate(Message):
     """Part of DescribeLogDirsResponse."""
 
@@ -172,6 +243,7 @@ class DescribeLogDirsPartition(Message):
         "partition_size",
         "offset_lag",
         "is_future_key",
+        "tier",
         "traffic",
         "cleaning",
     )
@@ -183,12 +255,14 @@ class DescribeLogDirsPartition(Message):
         offset_lag: int = 0,
         is_future_key: bool = False,
         traffic: PartitionTraffic | None = None,
+        tier: PartitionTier | None = None,
         cleaning: PartitionCleaning | None = None,
     ) -> None:
         self.partition_index: int = partition_index
         self.partition_size: int = partition_size
         self.offset_lag: int = offset_lag
         self.is_future_key: bool = is_future_key
+        self.tier: PartitionTier | None = tier
         self.traffic: PartitionTraffic | None = traffic
         self.cleaning: PartitionCleaning | None = cleaning
 
@@ -207,6 +281,8 @@ class DescribeLogDirsPartition(Message):
                 if tag == 10000:
                     made.traffic = PartitionTraffic.decode(r, version)
                 elif tag == 10001:
+                    made.tier = PartitionTier.decode(r, version)
+                elif tag == 10001:
                     made.cleaning = PartitionCleaning.decode(r, version)
                 else:
                     r.pos = stop
@@ -222,6 +298,8 @@ class DescribeLogDirsPartition(Message):
             tags = 0
             if self.traffic is not None:
                 tags += 1
+            if self.tier is not None:
+                tags += 1
             if self.cleaning is not None:
                 tags += 1
             w.uvarint(tags)
@@ -230,6 +308,10 @@ class DescribeLogDirsPartition(Message):
                     field = Writer()
                     self.traffic.encode(field, version)
                     w.tagged(10000, field)
+                if self.tier is not None:
+                    field = Writer()
+                    self.tier.encode(field, version)
+                    w.tagged(10001, field)
                 if self.cleaning is not None:
                     field = Writer()
                     self.cleaning.encode(field, version)
@@ -353,6 +435,8 @@ class DescribeLogDirsResponse(Message):
         "error_code",
         "results",
         "counted_ms",
+        "tier_error",
+        "tier_failing_since_ms",
     )
 
     def __init__(
@@ -361,11 +445,15 @@ class DescribeLogDirsResponse(Message):
         error_code: int = 0,
         results: list[DescribeLogDirsResult] = EMPTY,
         counted_ms: int = -1,
+        tier_error: str = "",
+        tier_failing_since_ms: int = -1,
     ) -> None:
         self.throttle_time_ms: int = throttle_time_ms
         self.error_code: int = error_code
         self.results: list[DescribeLogDirsResult] = [] if results is EMPTY else results
         self.counted_ms: int = counted_ms
+        self.tier_error: str = tier_error
+        self.tier_failing_since_ms: int = tier_failing_since_ms
 
     @staticmethod
     def decode(r: Reader, version: int) -> DescribeLogDirsResponse:
@@ -384,6 +472,10 @@ class DescribeLogDirsResponse(Message):
                 stop = r.tag_end()
                 if tag == 10000:
                     made.counted_ms = r.i64()
+                elif tag == 10001:
+                    made.tier_error = r.compact_string()
+                elif tag == 10002:
+                    made.tier_failing_since_ms = r.i64()
                 else:
                     r.pos = stop
                 r.end_tag(stop)
@@ -407,9 +499,21 @@ class DescribeLogDirsResponse(Message):
             tags = 0
             if self.counted_ms != -1:
                 tags += 1
+            if self.tier_error != "":
+                tags += 1
+            if self.tier_failing_since_ms != -1:
+                tags += 1
             w.uvarint(tags)
             if tags > 0:
                 if self.counted_ms != -1:
                     field = Writer()
                     field.i64(self.counted_ms)
                     w.tagged(10000, field)
+                if self.tier_error != "":
+                    field = Writer()
+                    field.compact_string(self.tier_error)
+                    w.tagged(10001, field)
+                if self.tier_failing_since_ms != -1:
+                    field = Writer()
+                    field.i64(self.tier_failing_since_ms)
+                    w.tagged(10002, field)
