@@ -63,8 +63,12 @@ class File(Protocol):
         """Up to size bytes from position; shorter only at the end of the file."""
         ...
 
+    def read_cold(self, position: int, size: int) -> bytes:
+        """The same, but from the disk where that can be had, not from a cache, and without leaving it there."""
+        ...
+
     def write_at(self, position: int, data: bytes) -> None:
-        """Overwrite in place (index files only)."""
+        """Overwrite in place (index files, and the repair of damaged batches)."""
         ...
 
     def size(self) -> int:

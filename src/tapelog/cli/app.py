@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from confluent_kafka import KafkaException
 
-from tapelog.cli import broker, cluster, config, group, topic, txn
+from tapelog.cli import broker, cluster, config, group, tier, topic, txn
 from tapelog.cli.capacity import capacity
 from tapelog.cli.consume import consume
 from tapelog.cli.demo import demo
@@ -20,6 +20,7 @@ from tapelog.cli.output import EXIT_FAILED, EXIT_OK, CliError, report
 from tapelog.cli.produce import produce
 from tapelog.cli.rebalance import rebalance
 from tapelog.cli.router import router
+from tapelog.cli.scrub import scrub
 from tapelog.cli.starting import DEFAULT_DATA, DEFAULT_LISTEN
 from tapelog.cli.up import HELP, run_node, run_up
 from tapelog.cli.up_cluster import run_format
@@ -100,7 +101,9 @@ app.add_typer(topic.app, name="topic", rich_help_panel="Cluster")
 app.add_typer(group.app, name="group", rich_help_panel="Cluster")
 app.add_typer(txn.app, name="txn", rich_help_panel="Cluster")
 app.add_typer(config.app, name="config", rich_help_panel="Cluster")
+app.add_typer(tier.app, name="tier", rich_help_panel="Cluster")
 app.command(rich_help_panel="Tools")(dump)
+app.command(rich_help_panel="Tools")(scrub)
 app.command(rich_help_panel="Tools")(capacity)
 app.command(rich_help_panel="Tools")(version)
 

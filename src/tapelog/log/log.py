@@ -412,6 +412,7 @@ class Log(StoredLog):
         self.durable_end = min(self.durable_end, end_offset)
         self.checkpointed_end = min(self.checkpointed_end, end_offset)
         self.generation += 1
+        self.damaged = []  # what is left of it will be found again
         self.unflushed = [segment for segment in self.unflushed if segment in self.segments.items]
         self.note_unflushed(self.active)
         self.names_unflushed = True

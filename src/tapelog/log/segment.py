@@ -166,7 +166,7 @@ class Segment:
 
     def batch_end(self, position: int) -> int:
         """Where the batch ends that begins at position."""
-        return position + 12 + int(read_i32_be(self.file().read(position, 12), 8))
+        return _next(self.file(), position, int(read_i32_be(self.file().read(position, 12), 8)))
 
     def persist_indexes(self) -> None:
         """Write index entries that are only in memory."""
@@ -265,7 +265,7 @@ def find_batch(file: File, position: int, size: int, offset: int) -> int:
         base: int = read_i64_be(chunk, at)
         if base + int(read_i32_be(chunk, at + 23)) >= offset:
             return position
-        position += 12 + int(read_i32_be(chunk, at + 8))
+        position = _next(file, position, int(read_i32_be(chunk, at + 8)))
     return size
 
 
@@ -278,11 +278,18 @@ def last_boundary(file: File, position: int, size: int, limit: int) -> int:
             chunk, start, at = file.read(position, WALK_BYTES), position, 0
             if len(chunk) < 12:
                 return position
-        end = position + 12 + int(read_i32_be(chunk, at + 8))
+        end = _next(file, position, int(read_i32_be(chunk, at + 8)))
         if end > limit:
             return position
         position = end
     return position
+
+
+def _next(file: File, position: int, length: int) -> int:
+    """Where the batch ends that begins at position, as its length field says; DiskError for one that no batch has."""
+    if length < HEADER - 12:
+        raise DiskError(f"{file.path} is damaged at {position}: a batch of {length} bytes")
+    return position + 12 + length
 
 
 class SegmentList:

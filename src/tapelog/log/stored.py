@@ -15,6 +15,7 @@ from tapelog.log.checkpoints import render_epochs
 from tapelog.log.config import LogConfig
 from tapelog.log.epochs import LeaderEpochs
 from tapelog.log.producer_state import ProducerState
+from tapelog.log.scrub import Damage
 from tapelog.log.segment import FileRegion, Segment, SegmentList
 from tapelog.log.snapshots import render_snapshot
 from tapelog.log.txn_index import AbortedTransaction
@@ -78,6 +79,8 @@ class StoredLog:
         self.active: Segment = self.segments.items[-1]
         self.generation = 0
         self.unflushed: list[Segment] = []
+        self.damaged: list[Damage] = []
+        """What was found not to be what was written: nobody is given that."""
         self._opened: list[Segment] = []
         self.names_unflushed = loaded.created
         self.staged = -1
@@ -97,6 +100,8 @@ class StoredLog:
         written = self.written_end
         if upper > written:
             upper = written
+        if self.damaged:
+            upper = self._before_damage(offset, upper)
         if offset >= upper:
             return None
         items = self.segments.items
@@ -119,6 +124,22 @@ class StoredLog:
         """Internal to the log package: the start, or the first segment, is another one."""
         self.local_start_offset = max(self.start_offset, self.segments.items[0].base_offset)
 
+    def _before_damage(self, offset: int, upper: int) -> int:
+        """Up to where may be read from offset on; KafkaError if that is damaged itself."""
+        for damage in self.damaged:
+            if damage.first_offset <= offset < damage.next_offset:
+                raise KafkaError(ErrorCode(damage.code), f"{self.topic}-{self.partition} is damaged: {damage}")
+            if offset < damage.first_offset < upper:
+                upper = damage.first_offset
+        return upper
+
+    def _position_of_end(self, segment: Segment, upper: int) -> int:
+        """Where the batch with that offset begins; what is damaged is not read to find out."""
+        for damage in self.damaged:
+            if damage.first_offset == upper and damage.base_offset == segment.base_offset:
+                return damage.position
+        return segment.position_of(upper)
+
     def keep_open(self, segment: Segment) -> None:
         """Note that an older segment has open files; the one used longest ago gives its own back."""
         opened = self._opened
@@ -133,6 +154,8 @@ class StoredLog:
         self.segments.replace(number, len(old), new)
         self.unflushed = [segment for segment in self.unflushed if segment not in old]
         self._opened = [segment for segment in self._opened if segment not in old]
+        bases = [segment.base_offset for segment in old]
+        self.damaged = [damage for damage in self.damaged if damage.base_offset not in bases]
         self.names_unflushed = True
 
     def _region(
@@ -146,7 +169,7 @@ class StoredLog:
         elif upper >= items[number + 1].base_offset:
             end_offset = items[number + 1].base_offset
         if upper < end_offset or end_offset < 0:
-            end = segment.position_of(upper)
+            end = self._position_of_end(segment, upper)
             end_offset = upper
         if end - position > max_bytes:
             end = segment.boundary_before(position, position + max_bytes)

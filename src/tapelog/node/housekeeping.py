@@ -42,6 +42,7 @@ class Housekeeping:
         node.timers.after(node.setting_int("log.retention.check.interval.ms"), self._retention)
         node.timers.after(node.setting_int("producer.id.expiration.check.interval.ms"), self._producers)
         node.cleaner.start()
+        node.scrubbing.start()
 
     def stop(self) -> None:
         """No more work after this."""

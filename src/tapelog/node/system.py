@@ -128,6 +128,17 @@ class SystemFile:
         except OSError as error:
             raise DiskError(f"cannot read {self.path}: {error}") from error
 
+    def read_cold(self, position: int, size: int) -> bytes:
+        self._forget(position, size)
+        data = self.read(position, size)
+        self._forget(position, size)
+        return data
+
+    def _forget(self, position: int, size: int) -> None:
+        if hasattr(os, "posix_fadvise"):
+            with suppress(OSError):
+                os.posix_fadvise(self._fd, position, size, os.POSIX_FADV_DONTNEED)
+
     def write_at(self, position: int, data: bytes) -> None:
         try:
             if os.pwrite(self._fd, data, position) != len(data):

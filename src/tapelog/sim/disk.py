@@ -41,6 +41,9 @@ class SimFile:
     def read(self, position: int, size: int) -> bytes:
         return bytes(self.file_node().contents[position : position + size])
 
+    def read_cold(self, position: int, size: int) -> bytes:
+        return self.read(position, size)
+
     def write_at(self, position: int, data: bytes) -> None:
         node = self.file_node()
         grown = max(0, position + len(data) - len(node.contents))
