@@ -22,7 +22,7 @@ SETTINGS: Final = {
     "log.cleaner.backoff.ms": "150",
     "log.cleaner.min.cleanable.ratio": "0.01",
     "log.cleaner.delete.retention.ms": str(DELETE_RETENTION_MS),
-    "log.cleaner.dedupe.buffer.size": "1200",
+    "log.cleaner.dedupe.buffer.size": "800",
     "log.cleaner.threads": "2",
     "log.index.interval.bytes": "100",
     "log.index.size.max.bytes": "60",

@@ -382,7 +382,7 @@ def test_a_damaged_log_is_left_alone_and_told_and_tried_again_when_its_settings_
 
 
 def test_with_a_map_too_small_a_log_is_clean_after_several_rounds() -> None:
-    rig = Rig(log_cleaner_dedupe_buffer_size="72")  # three slots, two keys
+    rig = Rig(log_cleaner_dedupe_buffer_size="48")  # three slots, two keys
     rig.create(**SMALL)
     fill(rig, 6)
     rig.node.pass_time(10 * SOON_MS)

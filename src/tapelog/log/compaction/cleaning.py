@@ -139,7 +139,7 @@ class Cleaning:
     def _learn(self) -> Iterator[int]:
         """First pass: the last offset of every key in the dirty part, as far as the map holds."""
         plan, segments, keys = self.job.plan, self.job.segments, self._keys
-        keys.clear()
+        keys.clear(plan.first_dirty)
         transactions = Transactions(self.job.aborted)
         for source in segments:
             end = self._ends[source.base_offset]

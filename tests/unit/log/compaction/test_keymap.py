@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tapelog.log.compaction.keymap import SLOT_BYTES, KeyMap, largest_prime
+from tapelog.log.compaction.keymap import SLOT_BYTES, SPAN_MAX, KeyMap, largest_prime
 
 
 def test_the_last_offset_of_a_key_counts() -> None:
@@ -35,11 +35,24 @@ def test_a_cleared_map_is_empty() -> None:
 
 def test_large_offsets_and_empty_keys_are_kept() -> None:
     keys = KeyMap(1000)
-    keys.put(b"", 2**63 - 1)
-    assert keys.get(b"") == 2**63 - 1
+    keys.clear(2**62)
+    assert keys.put(b"", 2**62)
+    assert keys.put(b"a", 2**62 + SPAN_MAX - 1)
+    assert (keys.get(b""), keys.get(b"a")) == (2**62, 2**62 + SPAN_MAX - 1)
 
 
-@pytest.mark.parametrize(("memory", "load"), [(0, 0.9), (24, 0.9), (1000, 0.01)])
+def test_an_offset_too_far_from_the_first_is_for_the_next_pass() -> None:
+    keys = KeyMap(1000)
+    keys.clear(100)
+    assert not keys.put(b"a", 100 + SPAN_MAX)
+    assert (keys.get(b"a"), keys.count) == (-1, 0)
+
+
+def test_128_mib_hold_seven_million_keys() -> None:
+    assert KeyMap(128 << 20).capacity > 7_500_000
+
+
+@pytest.mark.parametrize(("memory", "load"), [(0, 0.9), (16, 0.9), (1000, 0.01)])
 def test_memory_for_not_even_one_key_is_refused(memory: int, load: float) -> None:
     with pytest.raises(ValueError, match=r"log\.cleaner\.dedupe\.buffer\.size"):
         KeyMap(memory, load)
@@ -54,7 +67,7 @@ def test_any_load_factor_leaves_a_slot_free_so_that_a_search_ends() -> None:
 
 
 @settings(deadline=None)
-@given(st.lists(st.tuples(st.binary(max_size=3), st.integers(0, 2**62)), max_size=60))
+@given(st.lists(st.tuples(st.binary(max_size=3), st.integers(0, 2**39)), max_size=60))
 def test_a_map_is_a_dict_with_a_bound(puts: list[tuple[bytes, int]]) -> None:
     keys, model = KeyMap(29 * SLOT_BYTES), {}
     for key, offset in puts:
