@@ -67,6 +67,10 @@ class LogConfig:
         self.rewrites = self.log_append_time or self.compact or self.codec != KEEP_CODEC
         # flush.messages=1 asks for every batch to be on disk before it is acknowledged: what "fsync" means
         self.page_cache = given.get("tapelog.flush", "fsync") == "page-cache" and self.flush_messages > 1
+        # what the topic may hold on its leaders' disks, and whether its oldest segments make room for new ones
+        self.max_bytes = number("tapelog.max.bytes", -1)
+        drops = given.get("tapelog.max.bytes.policy", "reject") == "drop-oldest"
+        self.drop_oldest = drops and self.delete and not self.compact and not self.remote
         self.min_insync_replicas = number("min.insync.replicas", 1)
         # whoever holds up what a majority has leaves the ISR at once, instead of after replica.lag.time.max.ms
         self.acks_quorum = given.get("tapelog.acks", "all") == "quorum"

@@ -34,6 +34,7 @@ from tapelog.node.metadata import NodeMetadata
 from tapelog.node.partitions import CLUSTER_METADATA, Partitions
 from tapelog.node.pressure import Pressure
 from tapelog.node.producer_ids import ProducerIds
+from tapelog.node.quotas import StorageQuotas
 from tapelog.node.rounds import DiskRounds
 from tapelog.node.scrubbing import Scrubbing
 from tapelog.node.storage import Storage
@@ -120,6 +121,7 @@ class NodeCore(NodeApi):
         self.scrubbing = Scrubbing(self)
         self.cleaner = Cleaner(self, cleaning)
         self.isr = IsrUpdates(self)
+        self.quotas = StorageQuotas(self)
         self._markers = LocalMarkers(self)
         self.tier: Tier | None = None
         """This node's work in the tier."""
@@ -153,6 +155,7 @@ class NodeCore(NodeApi):
             self.pressure.bound(self.setting_int("tapelog.unflushed.max.bytes"))
             self.isr.start()
             self.partitions.open_all()
+            self.quotas.configured()
             if self.tier is not None:
                 self.tier.start()
             if self.presence is not None:
@@ -265,6 +268,7 @@ class NodeCore(NodeApi):
             self.partitions.configure(delta.changed_configs)
             self.cleaner.configured()
             self.pressure.bound(self.setting_int("tapelog.unflushed.max.bytes"))
+            self.quotas.configured()
         if delta.deleted_topics:
             names = [topic.name for topic in delta.deleted_topics]
             self.coordinators.resign([name for name in names if name not in self.topics])

@@ -112,7 +112,7 @@ class Housekeeping:
             return
         node = self.node
         self._retain_metadata()
-        self._in_steps(self._retain_one)
+        self._in_steps(self.retain)
         node.timers.after(node.setting_int("log.retention.check.interval.ms"), self._retention)
 
     def _retain_metadata(self) -> None:
@@ -121,7 +121,8 @@ class Housekeeping:
         if plan:
             held.log.delete_segments(plan)
 
-    def _retain_one(self, key: tuple[str, int]) -> None:
+    def retain(self, key: tuple[str, int]) -> None:
+        """Let go of what retention or DeleteRecords has made superfluous in one partition."""
         state = self.node.topics.get(key[0])
         partition = state.partitions[key[1]] if state is not None and key[1] < len(state.partitions) else None
         if partition is None or partition.closed:

@@ -197,6 +197,10 @@ class NodeMetadata:
         """The effective broker setting, as a truth value."""
         return (self.layers.text(name) or "").lower() == "true"
 
+    def text(self, name: str) -> str:
+        """The effective broker setting; empty where it has none."""
+        return self.layers.text(name) or ""
+
     def _take(self, image: MetadataImage) -> None:
         self.image = image
         self.layers = Layers(image, self.settings, self.node.node_id)

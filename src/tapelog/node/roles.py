@@ -83,6 +83,7 @@ class Roles:
         opened.update_config(self.config_of(topic.name))
         partition = Partition(node.hub, opened, topic.name, topic.id, index, image.leader_epoch)
         partition.watched = topic.name in WATCHED
+        node.quotas.bind(partition)
         if image.replicas != (node.node_id,):  # of its own, a replica cannot know what is committed
             known = self.directory.known_high_watermark(opened)
             partition.high_watermark = max(opened.local_start_offset, min(known, opened.durable_end))

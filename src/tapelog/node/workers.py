@@ -66,6 +66,8 @@ class Aside:
 
 
 def start_job(workers: Workers, post: Post, job: Callable[[], None], done: Callable[[Exception | None], None]) -> None:
+    """Run job on one of the workers; done is called on the loop, with what it raised."""
+
     def run() -> None:
         failure: Exception | None = None
         try:

@@ -12,11 +12,14 @@ from __future__ import annotations
 from typing import Final
 
 from tapelog.log.log import CLIENT, COORDINATOR, REPLICATION, Appended, FlushTicket, Log
+from tapelog.replication.admission import admit
 from tapelog.replication.guards import Guards
 from tapelog.replication.hub import Hub
 from tapelog.replication.isr import IsrChange
 from tapelog.replication.leadership import Leadership
+from tapelog.replication.majority import Majority
 from tapelog.replication.progress import Replica
+from tapelog.replication.quota import Quota
 from tapelog.replication.traffic import Traffic
 from tapelog.replication.waiting import AppendWaiter
 from tapelog.replication.waitroom import Parked, WaitingRoom, release, wake
@@ -28,8 +31,6 @@ ORIGIN_COORDINATOR: Final = COORDINATOR
 NO_LEADER: Final = -1
 BATCH_COST: Final = 4096
 """What it costs to keep the sender of a batch waiting, in bytes; beside the batch's own."""
-QUORUM_PATIENCE_MS: Final = 200
-"""With `tapelog.acks=quorum`: so long may the slowest replicas hold up what a majority has."""
 _STORAGE_ERROR: Final = int(ErrorCode.KAFKA_STORAGE_ERROR)
 _NOT_LEADER: Final = int(ErrorCode.NOT_LEADER_OR_FOLLOWER)
 _INVALID_TXN_STATE: Final = int(ErrorCode.INVALID_TXN_STATE)
@@ -56,7 +57,9 @@ class Partition(WaitingRoom):
         """With followers: what the leader knows of them."""
         self.under_min_isr = False
         self._hindered = False
-        """A follower, or too few are in sync: not everybody may append."""
+        """A follower, or too few are in sync, or there are bounds: not everybody may append."""
+        self.quotas: tuple[Quota, ...] = ()
+        """What bounds the topic, or its prefix, on disk."""
         self.watched = False
         self.offline = False
         self.closed = False
@@ -68,9 +71,7 @@ class Partition(WaitingRoom):
         """On a follower: what its leader has committed."""
         self.leader_start_offset = -1
         self.in_followed = False
-        self._majority_end = -1
-        self._majority_ms = 0
-        """With `tapelog.acks=quorum`: up to where, and since when, a majority has what the others hold up."""
+        self._majority: Majority | None = None
         self.guards = Guards(hub)
         self.traffic: Traffic | None = None
         """What is written and read here; None while that is nothing."""
@@ -81,7 +82,7 @@ class Partition(WaitingRoom):
     def append(self, buf: bytes, start: int, end: int, origin: int) -> Appended:
         """Validate, give offsets to, and queue one batch; raises KafkaError and changes nothing when it is refused."""
         if self._hindered:
-            self._check_role(origin)
+            admit(self, origin, end - start)
         appended = self.log.append(buf, start, end, self.leader_epoch, origin)
         if not appended.duplicate:
             traffic = self.traffic if self.traffic is not None else self.counted()
@@ -109,12 +110,6 @@ class Partition(WaitingRoom):
         if self.traffic is not None:
             self.traffic = None
             self.hub.busy.pop(self, None)
-
-    def _check_role(self, origin: int) -> None:
-        if not self.leading:
-            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{self.topic}-{self.index} is not led here")
-        if origin == COORDINATOR and self.under_min_isr:
-            raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS, f"{self.topic}-{self.index} has too few in-sync replicas")
 
     def append_marker(
         self, producer_id: int, producer_epoch: int, commit: bool, coordinator_epoch: int, transaction_version: int
@@ -205,9 +200,10 @@ class Partition(WaitingRoom):
             self.unflushed_bytes += cost
             self.hub.unflushed_bytes += cost
         if flush:
-            self._flush_soon()
+            self.flush_soon()
 
-    def _flush_soon(self) -> None:
+    def flush_soon(self) -> None:
+        """What was done to its files becomes durable with the next round."""
         if not self._unflushed:
             self._unflushed = True
             self.hub.unflushed.append(self)
@@ -300,7 +296,7 @@ class Partition(WaitingRoom):
         self.high_watermark = max(min(self.high_watermark, log.end_offset), log.local_start_offset)
         self.leader_high_watermark = self.high_watermark
         self.leader_start_offset = -1
-        self._flush_soon()
+        self.flush_soon()
         self.wake_fetches()
 
     # --- followers -----------------------------------------------------------------------------------------------
@@ -356,18 +352,13 @@ class Partition(WaitingRoom):
         are asked out of the ISR first, so that none of them can be elected without it."""
         lead = self.leadership
         if lead is None or not self.log.config.acks_quorum or not self._parked or lead.in_sync.asked is not None:
-            self._majority_end = -1
+            self._majority = None
             return
-        had = self._majority_end
-        if had > self.high_watermark and now_ms - self._majority_ms >= QUORUM_PATIENCE_MS:
-            late = lead.behind(had)
-            if late:
-                lead.rest(late, now_ms)
-                self._ask([id for id in lead.in_sync.isr if id not in late])
-            self._majority_end = -1
-        elif had <= self.high_watermark:
-            end = lead.majority_end(self.own_end)
-            self._majority_end, self._majority_ms = (end, now_ms) if end > self.high_watermark else (-1, now_ms)
+        if self._majority is None:
+            self._majority = Majority()
+        late = self._majority.held_up_by(lead, self.own_end, self.high_watermark, now_ms)
+        if late:
+            self._ask([id for id in lead.in_sync.isr if id not in late])
 
     def brokers_changed(self, now_ms: int) -> None:
         """Other brokers live, or in other epochs: those the high watermark waits for have changed with that."""
@@ -407,7 +398,8 @@ class Partition(WaitingRoom):
         config, count = self.log.config, len(lead.followers) + 1
         least = max(config.min_insync_replicas, count // 2 + 1 if config.acks_quorum else 1)
         lead.min_isr = min(least, count)  # as Kafka has it
-        self.under_min_isr = self._hindered = lead.under_min_isr
+        self.under_min_isr = lead.under_min_isr
+        self._hindered = self.under_min_isr or len(self.quotas) > 0
         if self.under_min_isr:
             self.fail_replicated_above(self.high_watermark, _TOO_FEW_NOW)
 
@@ -431,12 +423,17 @@ class Partition(WaitingRoom):
         """The log's configuration changed: take over what concerns acknowledgements."""
         before, self.page_cache = self.page_cache, self.log.config.page_cache
         if before and not self.page_cache:
-            self._flush_soon()  # what was only written counts already
+            self.flush_soon()  # what was only written counts already
         self._count_in_sync()
         if not self.alone:
             self._moved(self.hub.now_ms)
         elif self.page_cache:
             self._advance(self.log.written_end)
+
+    def bound_by(self, quotas: tuple[Quota, ...]) -> None:
+        """From now on these count what clients append here."""
+        self.quotas = quotas
+        self._hindered = not self.leading or self.under_min_isr or len(quotas) > 0
 
     def close(self, code: int = _NOT_LEADER) -> None:
         """The partition is here no more: everybody who waits is told so."""

@@ -7,7 +7,7 @@ import pytest
 from tapelog.log.config import LogConfig
 from tapelog.log.log import COORDINATOR
 from tapelog.replication.leadership import GOOD_RESTS, REST_MS, REST_MS_MAX
-from tapelog.replication.partition import QUORUM_PATIENCE_MS
+from tapelog.replication.majority import PATIENCE_MS as QUORUM_PATIENCE_MS
 from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.record_batch import Record, build_batch
 from tests.unit.replication.bench import ME, OTHER, THIRD, Bench, Reader

@@ -1,0 +1,206 @@
+"""Storage quotas: what topics, and all topics of a prefix, may hold; counted by the clock, over all nodes.
+
+`tapelog.max.bytes` bounds a topic, `tapelog.max.bytes.prefixes` all topics that begin alike (the longest prefix
+counts). What leaders here hold is counted every second, a bounded number of partitions per wake-up; what leaders on
+other nodes hold is asked for with DescribeLogDirs. Beyond a bound clients' batches are refused, or the oldest segments
+go, each node dropping its share. Coordinators' topics have no bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from heapq import heapify, heappop, heappush
+from typing import TYPE_CHECKING, Final
+
+from tapelog.base.ports import DiskError, DiskFullError
+from tapelog.base.storage_bounds import DROP_OLDEST, Bound, longest_prefix, parse_prefix_bounds
+from tapelog.log.segment import Segment
+from tapelog.node.quota_sizes import QuotaSizes
+from tapelog.replication.partition import Partition
+from tapelog.replication.quota import Quota
+
+if TYPE_CHECKING:
+    from tapelog.node.core import NodeCore
+
+COUNT_MS: Final = 1_000
+PARTITIONS_PER_STEP: Final = 500
+PARTS: Final = 8
+"""Where the oldest go, an active segment is rolled at one in so many parts of its partition's share of the bound."""
+ROLL_BYTES_LEAST: Final = 1 << 20
+SETTING: Final = "tapelog.max.bytes"
+PREFIXES: Final = "tapelog.max.bytes.prefixes"
+
+
+class StorageQuotas:
+    """The bounds in force on this node."""
+
+    def __init__(self, node: NodeCore) -> None:
+        self.node = node
+        self.sizes = QuotaSizes(node)
+        self.quotas: dict[str, Quota] = {}
+        """By topic, and for prefixes by prefix and `*`."""
+        self._prefixes: dict[str, Bound] = {}
+        self._steps: Iterator[None] | None = None
+        self._armed = False
+        self._told: dict[str, int] = {}
+
+    def configured(self) -> None:
+        """Settings have changed, or it begins: which bounds there are, and whom they bind."""
+        self._prefixes = parse_prefix_bounds(self.node.metadata.text(PREFIXES))
+        before, self.quotas = self.quotas, {}
+        for state in self.node.topics.values():
+            for partition in state.partitions:
+                if partition is not None:
+                    self._bind(partition, before)
+        self._arm()
+
+    def bind(self, partition: Partition) -> None:
+        """A partition is new here."""
+        self._bind(partition, self.quotas)
+        self._arm()
+
+    def _bind(self, partition: Partition, before: Mapping[str, Quota]) -> None:
+        name, config = partition.topic, partition.log.config
+        bounds: list[Quota] = []
+        if not name.startswith("__"):
+            if config.max_bytes >= 0:
+                own = Quota(f"the topic {name}", SETTING, config.max_bytes, rejects=not config.drop_oldest)
+                bounds.append(self._quota(name, own, before))
+            prefix = longest_prefix(self._prefixes, name) if self._prefixes else None
+            if prefix is not None:
+                bound = self._prefixes[prefix]
+                drops = bound.policy == DROP_OLDEST and config.delete and not config.compact and not config.remote
+                shared = Quota(f"topics that begin with {prefix!r}", PREFIXES, bound.limit, rejects=not drops)
+                bounds.append(self._quota(f"{prefix}*", shared, before))
+        for quota in bounds:
+            quota.topics[name] = None
+        if bounds or partition.quotas:
+            partition.bound_by(tuple(bounds))
+
+    def _quota(self, key: str, wanted: Quota, before: Mapping[str, Quota]) -> Quota:
+        """The one of that key, as it is wanted; what it has counted so far stays."""
+        known = self.quotas.get(key)
+        if known is None:
+            known = self.quotas[key] = before.get(key, wanted)
+            known.limit, known.rejects = wanted.limit, wanted.rejects
+        elif wanted.rejects:
+            known.rejects = True  # one of its topics must not lose its oldest records
+        return known
+
+    def _arm(self) -> None:
+        if self.quotas and not self._armed:
+            self._armed = True
+            self.node.timers.after(0, self._step)
+
+    # --- by the clock ------------------------------------------------------------------------------------------------
+
+    def _step(self) -> None:
+        """Count on; when everything is counted, again in a while."""
+        if not self.quotas or self.node.parted:
+            self._armed, self._steps = False, None
+            return
+        if self._steps is None:
+            self._steps = self._count()
+        done = next(self._steps, self) is self
+        if done:
+            self._steps = None
+        self.node.timers.after(COUNT_MS if done else 1, self._step)
+
+    def _count(self) -> Iterator[None]:
+        """Count all of them, a number of partitions at a time, and make room where there is too much."""
+        quotas = list(self.quotas.items())
+        self.sizes.ask([name for _, quota in quotas for name in quota.topics])
+        for key, quota in quotas:
+            names = [name for name in quota.topics if name in self.node.topics]
+            quota.topics = dict.fromkeys(names)
+            if not names:
+                self.quotas.pop(key, None)
+                continue
+            quota.begin_count()
+            size, led = 0, []
+            for name in names:
+                for partition in self._led(name):
+                    size += partition.log.size_bytes
+                    led.append(partition)
+                    if len(led) % PARTITIONS_PER_STEP == 0:
+                        yield
+            quota.counted(size)
+            quota.elsewhere = self.sizes.elsewhere(names)
+            if quota.total > quota.limit - quota.limit // PARTS:
+                yield from self._retain(led, quota.limit // max(1, len(led)))
+                if quota.total > quota.limit and not quota.rejects:
+                    self._drop(quota, led)
+            self._tell(key, quota)
+            yield
+
+    def _led(self, topic: str) -> list[Partition]:
+        state = self.node.topics.get(topic)
+        found = state.partitions if state is not None else []
+        return [one for one in found if one is not None and one.leading and not one.closed and not one.offline]
+
+    def _tell(self, key: str, quota: Quota) -> None:
+        """Once when it begins to refuse."""
+        if quota.refused == 0 or quota.total < quota.limit - quota.limit // PARTS:
+            self._told.pop(key, None)
+            quota.refused = 0
+        elif key not in self._told:
+            self._told[key] = quota.refused
+            self.node.dispatcher.complain(
+                f"{quota.subject}: {quota.total} of {quota.limit} bytes are used ({quota.setting}); producers get "
+                "POLICY_VIOLATION until records are deleted or the bound is raised"
+            )
+
+    # --- making room -------------------------------------------------------------------------------------------------
+
+    def _retain(self, led: list[Partition], share: int) -> Iterator[None]:
+        """Near the bound retention does not wait for its turn. Active segments are rolled early, so that something can
+        go without everything going; and at once where all that is in them was deleted."""
+        at = max(ROLL_BYTES_LEAST, share // PARTS)
+        for number, partition in enumerate(led):
+            held = partition.log
+            deleted = held.active.size > 0 and held.start_offset == held.end_offset
+            drops = held.active.size >= at and not all(quota.rejects for quota in partition.quotas)
+            try:
+                if (deleted or drops) and held.written_end == held.end_offset:
+                    held.roll()
+                    partition.flush_soon()
+                self.node.housekeeping.retain((partition.topic, partition.index))
+            except DiskFullError:
+                pass
+            except DiskError as error:
+                self.node.storage_broke(error, held.disk)
+            if number % PARTITIONS_PER_STEP == PARTITIONS_PER_STEP - 1:
+                yield
+
+    def _drop(self, quota: Quota, led: list[Partition]) -> None:
+        """Drop this node's share of what is too much: the oldest segments, by their newest record."""
+        quota.counted(sum(partition.log.size_bytes for partition in led))
+        excess = (quota.total - quota.limit) * quota.used // max(1, quota.total)
+        heap = [(oldest.newest_timestamp(), number) for number, one in enumerate(led) if (oldest := droppable(one))]
+        heapify(heap)
+        while heap and excess > 0:
+            number = heappop(heap)[1]
+            partition = led[number]
+            oldest = droppable(partition)
+            assert oldest is not None
+            excess -= oldest.size
+            quota.used -= oldest.size
+            try:
+                partition.log.delete_segments([oldest])
+            except DiskFullError:
+                return
+            except DiskError as error:
+                self.node.storage_broke(error, partition.log.disk)
+                return
+            partition.wake_fetches()
+            following = droppable(partition)
+            if following is not None:
+                heappush(heap, (following.newest_timestamp(), number))
+
+
+def droppable(partition: Partition) -> Segment | None:
+    """Its oldest segment, if that is not the one being written and everything in it is committed."""
+    items = partition.log.segments.items
+    if len(items) > 1 and items[1].base_offset <= partition.high_watermark:
+        return items[0]
+    return None

@@ -1,0 +1,280 @@
+"""Storage quotas: batches beyond a bound are refused, or the oldest segments go; what frees room lets them go on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tapelog.base.storage_bounds import Bound, longest_prefix, parse_prefix_bounds
+from tapelog.node.core import NodeCore
+from tapelog.node.quota_sizes import ASK_MS, QuotaSizes
+from tapelog.replication.quota import Quota
+from tapelog.sim.clock import SimClock
+from tapelog.wire.errors import ErrorCode, KafkaError
+from tapelog.wire.messages.delete_records_request import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
+from tapelog.wire.messages.describe_log_dirs_response import (
+    DescribeLogDirsPartition,
+    DescribeLogDirsResponse,
+    DescribeLogDirsResult,
+    DescribeLogDirsTopic,
+)
+from tapelog.wire.messages.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from tests.support.rig import Rig
+
+MB = 1 << 20
+COUNTED_MS = 1500
+
+
+def core_of(rig: Rig) -> NodeCore:
+    assert rig.node.core is not None
+    return rig.node.core
+
+
+def write(rig: Rig, topic: str = "orders", index: int = 0, size: int = 100_000) -> int:
+    return rig.produce(rig.batch(bytes(size)), topic=topic, index=index).error_code
+
+
+def fill(rig: Rig, topic: str = "orders", most: int = 100) -> int:
+    """Write until that is refused; how many batches were taken."""
+    for number in range(most):
+        if code := write(rig, topic):
+            assert code == ErrorCode.POLICY_VIOLATION
+            return number
+    return most
+
+
+def size_of(rig: Rig, topic: str = "orders") -> int:
+    held = core_of(rig).topics[topic].partitions
+    return sum(partition.log.size_bytes for partition in held if partition is not None)
+
+
+def alter(rig: Rig, name: str, value: str, topic: str | None = None) -> int:
+    change = AlterableConfig(name=name, config_operation=0, value=value)
+    resource = AlterConfigsResource(
+        resource_type=4 if topic is None else 2, resource_name=topic or "", configs=[change]
+    )
+    code: int = rig.client.call(IncrementalAlterConfigsRequest(resources=[resource]), 1).responses[0].error_code
+    return code
+
+
+def delete_records(rig: Rig, topic: str, offset: int) -> None:
+    part = DeleteRecordsPartition(partition_index=0, offset=offset)
+    request = DeleteRecordsRequest(topics=[DeleteRecordsTopic(name=topic, partitions=[part])], timeout_ms=1000)
+    assert rig.client.call(request, 2).topics[0].partitions[0].error_code == 0
+
+
+def test_a_topic_takes_no_more_than_its_bound_to_the_batch() -> None:
+    rig = Rig()
+    rig.create(tapelog_max_bytes=str(MB))
+    assert fill(rig) == 10
+    assert MB - 101_000 < size_of(rig) <= MB
+    assert write(rig, size=100) == 0, "what still fits is taken"
+    answer = rig.produce(rig.batch(bytes(100_000)))
+    assert answer.error_message is not None and "tapelog.max.bytes" in answer.error_message
+    assert "raise the bound" in answer.error_message
+
+
+def test_all_partitions_of_a_topic_count_and_other_topics_do_not() -> None:
+    rig = Rig()
+    rig.create(partitions=3, tapelog_max_bytes=str(MB))
+    rig.create("others")
+    for number in range(9):
+        assert write(rig, index=number % 3) == 0
+    assert fill(rig) == 1
+    assert all(write(rig, "others") == 0 for _ in range(20))
+
+
+def test_a_new_topic_is_bound_from_its_first_batch_on() -> None:
+    rig = Rig(tapelog_max_bytes="300000")
+    rig.create()
+    assert fill(rig) == 2
+
+
+def test_producers_go_on_when_the_bound_is_raised_or_taken_away() -> None:
+    rig = Rig()
+    rig.create(tapelog_max_bytes=str(MB))
+    fill(rig)
+    assert alter(rig, "tapelog.max.bytes", str(2 * MB), "orders") == 0
+    assert fill(rig) == 10
+    assert alter(rig, "tapelog.max.bytes", "-1", "orders") == 0
+    assert fill(rig, most=30) == 30
+
+
+def test_producers_go_on_when_records_were_deleted() -> None:
+    rig = Rig()
+    rig.create(tapelog_max_bytes=str(MB))
+    fill(rig)
+    end = rig.partition().log.end_offset
+    delete_records(rig, "orders", end)
+    rig.node.pass_time(2 * COUNTED_MS)
+    assert size_of(rig) == 0
+    assert fill(rig) == 10
+    assert rig.partition().log.start_offset == end
+
+
+def test_producers_go_on_when_retention_has_freed_room() -> None:
+    rig = Rig()
+    rig.create(tapelog_max_bytes=str(2 * MB), segment_bytes=str(MB), retention_ms="60000")
+    taken = fill(rig)
+    assert taken >= 19
+    rig.node.pass_time(70_000)
+    assert fill(rig) >= 19, "near the bound retention does not wait for its turn"
+
+
+def test_what_is_there_already_counts_after_a_restart() -> None:
+    rig = Rig()
+    rig.create(tapelog_max_bytes=str(MB))
+    fill(rig)
+    rig.reboot(rig.node.stop)
+    rig.node.pass_time(COUNTED_MS)
+    assert fill(rig) == 0
+
+
+def test_a_prefix_bounds_all_its_topics_together_and_the_longest_one_counts() -> None:
+    rig = Rig()
+    for name in ("logs.a", "logs.b", "logs.big.c", "else"):
+        rig.create(name)
+    assert alter(rig, "tapelog.max.bytes.prefixes", f"logs.={MB},logs.big.=2MiB") == 0
+    assert all(write(rig, "logs.a") == 0 for _ in range(6))
+    assert fill(rig, "logs.b") == 4
+    assert fill(rig, "logs.a") == 0
+    assert fill(rig, "logs.big.c") == 20
+    assert fill(rig, "else", most=30) == 30
+    rig.create("logs.new")
+    assert fill(rig, "logs.new") == 0
+    assert alter(rig, "tapelog.max.bytes.prefixes", "") == 0
+    assert write(rig, "logs.a") == 0
+
+
+def test_a_list_of_prefixes_that_makes_no_sense_is_refused() -> None:
+    rig = Rig()
+    for value in ("logs.", "logs.=", "logs.=5XB", "a=1,a=2", "a=1:later", "a=-1"):
+        assert alter(rig, "tapelog.max.bytes.prefixes", value) == ErrorCode.INVALID_REQUEST, value
+    with pytest.raises(ValueError, match=r"logs\.=10GiB:drop-oldest"):
+        parse_prefix_bounds("logs.")
+    found = parse_prefix_bounds(" a=5 , b.=2KiB:drop-oldest,=1TiB")
+    assert found == {"a": Bound(5, "reject"), "b.": Bound(2048, "drop-oldest"), "": Bound(1 << 40, "reject")}
+    assert [longest_prefix(found, name) for name in ("abc", "b.x", "c")] == ["a", "b.", ""]
+    assert parse_prefix_bounds("") == {} and longest_prefix({}, "x") is None
+
+
+def test_the_oldest_records_of_all_partitions_go_and_the_newest_stay() -> None:
+    rig = Rig()
+    rig.create(partitions=2, tapelog_max_bytes=str(8 * MB), tapelog_max_bytes_policy="drop-oldest")
+    for number in range(300):
+        assert write(rig, index=number // 100 % 2) == 0
+        if number % 5 == 4:
+            rig.node.pass_time(COUNTED_MS)
+    assert size_of(rig) <= 8 * MB + MB
+    assert size_of(rig) >= 5 * MB, "no more than needed"
+    first, second = rig.partition(index=0).log, rig.partition(index=1).log
+    assert (first.end_offset, second.end_offset) == (200, 100)
+    assert first.start_offset >= 100 and second.start_offset == 100 - (second.end_offset - second.start_offset)
+    assert first.end_offset - first.start_offset >= 40, "partition 0 was written last"
+    rig.node.invariants()
+
+
+def test_compacted_topics_refuse_instead_of_losing_keys() -> None:
+    rig = Rig()
+    rig.create(tapelog_max_bytes=str(MB), tapelog_max_bytes_policy="drop-oldest", cleanup_policy="compact")
+    assert fill(rig) == 10
+    rig.node.pass_time(COUNTED_MS)
+    assert size_of(rig) > MB - 110_000
+
+
+def test_coordinators_write_on_beyond_any_bound() -> None:
+    rig = Rig(tapelog_max_bytes="0")
+    rig.create()
+    assert fill(rig) == 0
+    appended = rig.partition().append_marker(7, 0, True, 0, 0)
+    assert appended.base_offset == 0
+
+
+def test_an_idempotent_producer_that_was_refused_can_send_the_same_batch_again() -> None:
+    rig = Rig()
+    rig.create(tapelog_max_bytes="150000")
+    assert rig.produce(rig.batch(bytes(100_000), producer=(5, 0, 0))).error_code == 0
+    again = rig.batch(bytes(100_000), producer=(5, 0, 1))
+    assert rig.produce(again).error_code == ErrorCode.POLICY_VIOLATION
+    alter(rig, "tapelog.max.bytes", "-1", "orders")
+    answer = rig.produce(again)
+    assert (answer.error_code, answer.base_offset) == (0, 1)
+
+
+def test_topics_without_bounds_pay_nothing() -> None:
+    rig = Rig()
+    rig.create()
+    write(rig)
+    assert rig.partition().quotas == () and not rig.partition()._hindered
+    assert not core_of(rig).quotas.quotas
+
+
+class Neighbours:
+    """As much of a node as asking others needs: two topics, half of whose partitions broker 2 leads."""
+
+    def __init__(self) -> None:
+        self.node_id, self.alone = 1, False
+        self.clock = SimClock()
+        parts = (SimpleNamespace(leader=1), SimpleNamespace(leader=2), SimpleNamespace(leader=-1))
+        self.image = SimpleNamespace(topics={name: SimpleNamespace(partitions=parts) for name in ("a", "b")})
+        self.asked: list[tuple[int, Any]] = []
+        self.answer: Callable[[Any], None] = print
+
+    def to_broker(self, broker: int, lane: str, request: Any, version: int, ms: int, done: Any) -> None:
+        self.asked.append((broker, {topic.topic: topic.partitions for topic in request.topics}))
+        self.answer = done
+
+
+def answer_of(**sizes: int) -> DescribeLogDirsResponse:
+    topics = [
+        DescribeLogDirsTopic(
+            name=name, partitions=[DescribeLogDirsPartition(partition_index=1, partition_size=size, offset_lag=0)]
+        )
+        for name, size in sizes.items()
+    ]
+    return DescribeLogDirsResponse(results=[DescribeLogDirsResult(log_dir="d", topics=topics)])
+
+
+def test_what_leaders_elsewhere_hold_is_asked_for_now_and_then_and_remembered() -> None:
+    node = Neighbours()
+    sizes = QuotaSizes(node)  # type: ignore[arg-type]
+    sizes.ask(["a", "b", "a"])
+    assert node.asked == [(2, {"a": [1], "b": [1]})]
+    assert sizes.elsewhere(["a", "b"]) == 0
+    node.answer(answer_of(a=100, b=20, c=3))
+    assert (sizes.elsewhere(["a", "b"]), sizes.elsewhere(["b"])) == (120, 20)
+    sizes.ask(["a"])
+    assert len(node.asked) == 1, "not again so soon"
+    node.clock.advance(ASK_MS)
+    sizes.ask(["a", "b"])
+    node.answer(None)
+    assert sizes.elsewhere(["a"]) == 100, "nobody answered: what was said last"
+
+
+def test_what_is_elsewhere_counts_and_each_node_drops_only_its_share() -> None:
+    quota = Quota("x", "s", 1000, rejects=True)
+    quota.counted(500)
+    quota.elsewhere = 400
+    quota.check(100)
+    with pytest.raises(KafkaError):
+        quota.check(101)
+    rig = Rig()
+    rig.create(tapelog_max_bytes=str(4 * MB), tapelog_max_bytes_policy="drop-oldest", segment_bytes=str(MB))
+    core = core_of(rig)
+    core.quotas.sizes.elsewhere = lambda topics: 8 * MB  # type: ignore[method-assign]
+    for _ in range(80):
+        write(rig)
+    rig.node.pass_time(COUNTED_MS)
+    left = size_of(rig)
+    assert 1.5 * MB < left < 4 * MB, "8 MiB of 16 are here, and 12 are too much: half of them go here"
