@@ -1,0 +1,109 @@
+"""`tape tier restore`: topics that are only in the bucket come back, with their ids, offsets and configs.
+
+Nothing is copied: the new topic takes over the objects. The plan is made from the bucket alone; creating the topics is
+an ordinary CreateTopics with the setting `tapelog.tier.restore`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from confluent_kafka.admin import NewTopic
+
+from tapelog.base import ids
+from tapelog.cli.connect import Connection
+from tapelog.cli.output import CliError
+from tapelog.cli.tier_bucket import Bucket
+from tapelog.log.tier.document import DocumentError
+from tapelog.log.tier.restoring import SETTING, Restore, Span
+from tapelog.log.tier.store import ObjectMissingError
+from tapelog.log.tier.topic import TopicDocument
+
+PATIENCE_S = 60.0
+PAUSE_S = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One topic that can be restored."""
+
+    document: TopicDocument
+    restore: Restore
+    log_bytes: int
+
+    @property
+    def name(self) -> str:
+        """The topic's."""
+        return self.document.name
+
+
+def plans(bucket: Bucket, wanted: list[str], tell: Callable[[str], None]) -> tuple[list[Plan], list[str]]:
+    """What can be restored of the topics named (of all, if none is), and why others cannot."""
+    found: list[Plan] = []
+    remarks: list[str] = []
+    for topic_id, document in bucket.topics():
+        if document is None:
+            remarks.append(f"{ids.to_text(topic_id)}: its topic.json is missing or damaged")
+            continue
+        if wanted and document.name not in wanted and ids.to_text(topic_id) not in wanted:
+            continue
+        tell(document.name)
+        try:
+            plan = _plan(bucket, document)
+        except (DocumentError, ObjectMissingError) as error:
+            remarks.append(f"{document.name}: {error}")
+            continue
+        if plan is None:
+            remarks.append(f"{document.name}: it was deleted")
+        else:
+            found.append(plan)
+    names = [plan.name for plan in found]
+    for name in dict.fromkeys(names):
+        if names.count(name) > 1:
+            same = ", ".join(ids.to_text(plan.document.topic_id) for plan in found if plan.name == name)
+            raise CliError(f"several topics are called {name}", f"choose one by its id: {same}")
+    return found, remarks
+
+
+def _plan(bucket: Bucket, document: TopicDocument) -> Plan | None:
+    spans: list[Span] = []
+    epoch, log_bytes = document.leader_epoch, 0
+    for partition in range(document.partitions):
+        head = bucket.head(document.topic_id, partition)
+        if head is None:
+            spans.append(Span(0, 0))
+            continue
+        if head.deleted:
+            return None
+        epoch = max(epoch, head.leader_epoch)
+        log_bytes += head.log_bytes
+        spans.append(Span(head.start_offset, head.end_offset, bucket.epochs(head)))
+    return Plan(document, Restore(document.topic_id, epoch + 1, tuple(spans)), log_bytes)
+
+
+def create(connection: Connection, plan: Plan, replication_factor: int) -> None:
+    """Have the topic created, and wait until its leaders answer for what it had."""
+    document = plan.document
+    config = {**document.configs, "remote.storage.enable": "true", SETTING: plan.restore.render()}
+    asked = connection.admin.create_topics(
+        [NewTopic(document.name, document.partitions, replication_factor, config=config)],
+        request_timeout=connection.timeout_s,
+    )
+    connection.result(asked[document.name], topic=document.name)
+    want = {(document.name, index): span for index, span in enumerate(plan.restore.partitions)}
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            told = connection.bounds(list(want))
+            if all(told[key][0] >= span.start_offset and told[key][1] >= span.end_offset for key, span in want.items()):
+                return
+        except CliError:
+            pass  # leaders are being elected
+        if time.monotonic() > deadline:
+            raise CliError(
+                f"{document.name} was created, but does not yet begin where it should",
+                "tape tier status, and the brokers' logs, say why",
+            )
+        time.sleep(PAUSE_S)
