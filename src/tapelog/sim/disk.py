@@ -303,7 +303,7 @@ class SimDisk:
         if self.timers is None:
             action()
         else:
-            ms = self.flush_ms_min + self.entropy.below(self.flush_ms_max - self.flush_ms_min + 1)
+            ms = self.flush_ms_min + self.entropy.below(max(0, self.flush_ms_max - self.flush_ms_min) + 1)
             self.timers.after(ms, action)
 
     # --- paths -------------------------------------------------------------------------------------------------

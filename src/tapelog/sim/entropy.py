@@ -15,7 +15,7 @@ class SimEntropy:
 
     def below(self, bound: int) -> int:
         bits, draw = bound.bit_length(), self._bits  # what randrange does, at half its price
-        assert bits, "below nothing"
+        assert bound > 0, "below nothing"
         while (drawn := draw(bits)) >= bound:
             pass
         return drawn

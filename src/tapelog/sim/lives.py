@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 import multiprocessing
+import signal
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,6 +16,8 @@ from tapelog.sim.cluster_life import ClusterLife
 from tapelog.sim.workload import Life
 
 KEPT_EVENTS: Final = 60
+LIFE_S_MAX: Final = 600
+"""A life that takes so long goes round in circles: most take less than a second."""
 
 
 class Lived:
@@ -66,10 +69,17 @@ def commit() -> str:
 
 
 def _live_short(task: tuple[bool, int]) -> Lived:
+    signal.signal(signal.SIGALRM, _endless)
+    signal.alarm(LIFE_S_MAX)
     lived = live(*task)
+    signal.alarm(0)
     gc.collect()
     del lived.trace[: -KEPT_EVENTS if lived.broken else None]
     return lived
+
+
+def _endless(*_: object) -> None:
+    raise AssertionError(f"no end after {LIFE_S_MAX} s")
 
 
 def _quiet() -> None:
