@@ -38,6 +38,7 @@ def sync(groups: ClassicGroups, request: SyncGroupRequest, reply: Reply[SyncGrou
         raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
     _synced(groups, group, member.member_id)
     if group.state == STABLE:
+        extend_session(groups, group, member)
         reply.answer(_assignment_response(group, member.assignment))
         return nothing()
     answer_sync(member, SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS))
