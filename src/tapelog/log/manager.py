@@ -11,15 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
-from tapelog.base.ports import Clock, Disk, DiskError, DiskFullError, Entropy
+from tapelog.base.ports import Clock, Disk, DiskError, Entropy
 from tapelog.log import checkpoints as text
 from tapelog.log import names
 from tapelog.log.checkpoint_round import CheckpointRound
 from tapelog.log.checkpoints import CheckpointError, TopicPartition
 from tapelog.log.config import LogConfig
-from tapelog.log.local_starts import LocalStarts
 from tapelog.log.log import Log
-from tapelog.log.segment import Segment
+from tapelog.log.offset_files import OffsetFiles
 from tapelog.log.trim import Cut
 
 # What recovery may have to read, over all logs, before a checkpoint should not wait for the next interval. It costs
@@ -44,7 +43,7 @@ class NewLog:
         self.config = config
 
 
-class LogDirectory:
+class LogDirectory(OffsetFiles):
     """One open data directory. `logs` holds the open logs by (topic, partition); `everywhere` those of all
     directories that share it (`directories.LogDirectories`)."""
 
@@ -56,27 +55,15 @@ class LogDirectory:
         entropy: Entropy,
         everywhere: dict[TopicPartition, Log] | None = None,
     ) -> None:
-        self.disk = disk
-        self.path = path
+        super().__init__(disk, path)
         self.clock = clock
         self.entropy = entropy
-        self.logs: dict[TopicPartition, Log] = {}
         self.everywhere: dict[TopicPartition, Log] = everywhere if everywhere is not None else {}
         self.directory_id = b""
         self.clean = False
         self.new = False
         """Nobody had it before."""
         self.previous_broker_epoch = -1
-        self.high_watermarks: dict[TopicPartition, int] = {}
-        self.cleaned_offsets: dict[TopicPartition, int] = {}
-        """Up to where logs have been compacted; on disk with the next checkpoint."""
-        self._written_cleaned_offsets: dict[TopicPartition, int] = {}
-        self._recovery_points: dict[TopicPartition, int] = {}
-        self._start_offsets: dict[TopicPartition, int] = {}
-        self._written_start_offsets: dict[TopicPartition, int] = {}
-        self.local_starts: LocalStarts
-        self._too_high = False  # a recovery point on disk
-        self._outdated: dict[str, None] = {}  # checkpoint files that still speak of deleted logs
         self._round: CheckpointRound | None = None
         self._after_round: list[Callable[[], None]] = []
         self.closed = False
@@ -99,12 +86,7 @@ class LogDirectory:
         directory = LogDirectory(disk, path, clock, entropy, everywhere)
         disk.mkdir(path)
         directory._own(cluster_id, node_id)
-        directory._recovery_points = directory._read_offsets(names.RECOVERY_POINTS)
-        directory._start_offsets = directory._read_offsets(names.START_OFFSETS)
-        directory.local_starts = LocalStarts(disk, path)
-        directory._written_start_offsets = dict(directory._start_offsets)
-        directory.high_watermarks = directory._read_offsets(names.HIGH_WATERMARKS)
-        directory.cleaned_offsets = directory._read_offsets(names.CLEANED_OFFSETS)
+        directory._read_all()
         marker = f"{path}/{names.CLEAN_SHUTDOWN}"
         if disk.exists(marker):
             directory.clean = True
@@ -112,8 +94,10 @@ class LogDirectory:
             disk.remove(marker)
             disk.sync_dir(path)
         directory._remove_deleted()
-        directory._forget_absent()
-        directory._written_cleaned_offsets = dict(directory.cleaned_offsets)
+        present = set(directory.partitions())
+        if disk.exists(directory._directory_of(names.CLUSTER_METADATA, 0)):
+            present.add((names.CLUSTER_METADATA, 0))
+        directory._forget_absent(present)
         return directory
 
     # --- logs --------------------------------------------------------------------------------------------------
@@ -339,34 +323,6 @@ class LogDirectory:
         checkpoint.background_record()
         self._complete(checkpoint)
 
-    def write_start_offsets(self) -> None:
-        """The start offsets, durably: call before DeleteRecords is answered. (Deleting segments needs none of it: a
-        log starts at its first segment anyway.) Blocks."""
-        offsets = self._current_start_offsets()
-        self._write_offsets(names.START_OFFSETS, offsets)
-        self._written_start_offsets = offsets
-
-    def before_letting_go(self, log: Log, plan: Sequence[Segment]) -> None:
-        """These segments are about to go, and the tier has them: then only files tell where the whole log begins,
-        and where it does here. Blocks."""
-        key, items = (log.topic, log.partition), log.segments.items
-        if self._written_start_offsets.get(key) != log.start_offset:
-            self.write_start_offsets()
-        self.local_starts.keep(key, items[len(plan)].base_offset if len(plan) < len(items) else log.written_end)
-
-    def start_offsets_moved(self) -> bool:
-        """Whether some have moved since they were last written: a follower's go with its leader's."""
-        return self._current_start_offsets() != self._written_start_offsets
-
-    def cleaned_offsets_moved(self) -> bool:
-        """Whether a log was compacted since they were last written."""
-        return self.cleaned_offsets != self._written_cleaned_offsets
-
-    def _write_cleaned_offsets(self) -> None:
-        offsets = dict(self.cleaned_offsets)
-        self._write_offsets(names.CLEANED_OFFSETS, offsets)
-        self._written_cleaned_offsets = offsets
-
     def _capture(
         self, checkpoint: CheckpointRound, high_watermarks: Mapping[TopicPartition, int], limit: int | None
     ) -> None:
@@ -389,21 +345,6 @@ class LogDirectory:
         if any(key not in self.cleaned_offsets for key in checkpoint.cleaned_offsets):
             self._outdated[names.CLEANED_OFFSETS] = None  # deleted meanwhile
             self._try_outdated()
-
-    def _current_recovery_points(self) -> dict[TopicPartition, int]:
-        points = dict(self._recovery_points)
-        for key, log in self.logs.items():
-            points[key] = log.checkpointed_end
-        return points
-
-    def _current_start_offsets(self) -> dict[TopicPartition, int]:
-        """Only where a log starts later than its first segment, or may start earlier in a tier, as Kafka does."""
-        offsets = {key: offset for key, offset in self._start_offsets.items() if key not in self.logs}
-        for key, log in self.logs.items():
-            first = log.segments.items[0].base_offset
-            if log.config.remote or log.start_offset != first:
-                offsets[key] = log.start_offset
-        return offsets
 
     def close(self, high_watermarks: Mapping[TopicPartition, int], broker_epoch: int) -> None:
         """Close every log, write the checkpoints, and leave the clean-shutdown marker last of all."""
@@ -455,48 +396,6 @@ class LogDirectory:
         self.logs[key] = self.everywhere[key] = log
         return log
 
-    def _lower_recovery_points(self) -> None:
-        """A log that could not be resumed at its recovery point rebuilds what that point relied on: the point on disk
-        must not be believed until the next checkpoint."""
-        if self._too_high:
-            self._write_offsets(names.RECOVERY_POINTS, self._current_recovery_points())
-            self._too_high = False
-
-    def _write_outdated(self) -> None:
-        for name in list(self._outdated):
-            if name == names.CLEANED_OFFSETS:
-                self._write_cleaned_offsets()
-            elif name == names.LOCAL_STARTS:
-                self.local_starts.write()
-            else:
-                points = name == names.RECOVERY_POINTS
-                self._write_offsets(name, self._current_recovery_points() if points else self._current_start_offsets())
-            del self._outdated[name]
-
-    def _try_outdated(self) -> None:
-        try:
-            self._write_outdated()
-        except DiskFullError:
-            pass  # create_many tries again, and a start leaves out what has no directory
-
-    def _forget_absent(self) -> None:
-        """A log that was deleted just before a crash may have left its offsets in the checkpoints. A new log of that
-        name must never meet them: it would begin there, or after another crash lose what lies below."""
-        present = set(self.partitions())
-        if self.disk.exists(self._directory_of(names.CLUSTER_METADATA, 0)):
-            present.add((names.CLUSTER_METADATA, 0))
-        for name, offsets in (
-            (names.RECOVERY_POINTS, self._recovery_points),
-            (names.START_OFFSETS, self._start_offsets),
-            (names.LOCAL_STARTS, self.local_starts.entries),
-            (names.CLEANED_OFFSETS, self.cleaned_offsets),
-        ):
-            absent = [key for key in offsets if key not in present]
-            for key in absent:
-                del offsets[key]
-            if absent:
-                self._write_offsets(name, offsets)
-
     def _directory_of(self, topic: str, partition: int) -> str:
         return f"{self.path}/{names.partition_dir(topic, partition)}"
 
@@ -519,15 +418,6 @@ class LogDirectory:
             self.directory_id = text.uuid_bytes(found["directory.id"])
         except (KeyError, ValueError):
             raise WrongDirectoryError(f"{self.path}: meta.properties has no valid directory.id") from None
-
-    def _read_offsets(self, name: str) -> dict[TopicPartition, int]:
-        try:
-            return text.parse_offsets(self.disk.read_file(f"{self.path}/{name}"), name)
-        except (FileNotFoundError, CheckpointError):
-            return {}
-
-    def _write_offsets(self, name: str, offsets: Mapping[TopicPartition, int]) -> None:
-        self.disk.replace_file(f"{self.path}/{name}", text.render_offsets(offsets))
 
     def _remove_deleted(self) -> None:
         """Directories and files whose removal or replacement a crash interrupted."""

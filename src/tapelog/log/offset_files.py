@@ -1,0 +1,137 @@
+"""The files of a data directory that say one offset per log: recovery points, starts, how far logs are compacted.
+
+Base class of `manager.LogDirectory`. What they say must never be believed of another log than the one it was said of:
+they are lowered before a log is cut, and a log that was deleted is forgotten before another of its name is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from tapelog.base.ports import Disk, DiskFullError
+from tapelog.log import checkpoints as text
+from tapelog.log import names
+from tapelog.log.checkpoints import CheckpointError, TopicPartition
+from tapelog.log.local_starts import LocalStarts
+from tapelog.log.log import Log
+from tapelog.log.segment import Segment
+
+
+class OffsetFiles:
+    """See the module. `logs` holds the open logs by (topic, partition)."""
+
+    def __init__(self, disk: Disk, path: str) -> None:
+        self.disk = disk
+        self.path = path
+        self.logs: dict[TopicPartition, Log] = {}
+        self.high_watermarks: dict[TopicPartition, int] = {}
+        self.cleaned_offsets: dict[TopicPartition, int] = {}
+        """Up to where logs have been compacted; on disk with the next checkpoint."""
+        self.local_starts: LocalStarts
+        self._written_cleaned_offsets: dict[TopicPartition, int] = {}
+        self._recovery_points: dict[TopicPartition, int] = {}
+        self._start_offsets: dict[TopicPartition, int] = {}
+        self._written_start_offsets: dict[TopicPartition, int] = {}
+        self._too_high = False  # a recovery point on disk
+        self._outdated: dict[str, None] = {}  # checkpoint files that still speak of deleted logs
+
+    def _read_all(self) -> None:
+        self._recovery_points = self._read_offsets(names.RECOVERY_POINTS)
+        self._start_offsets = self._read_offsets(names.START_OFFSETS)
+        self.local_starts = LocalStarts(self.disk, self.path)
+        self._written_start_offsets = dict(self._start_offsets)
+        self.high_watermarks = self._read_offsets(names.HIGH_WATERMARKS)
+        self.cleaned_offsets = self._read_offsets(names.CLEANED_OFFSETS)
+
+    def write_start_offsets(self) -> None:
+        """The start offsets, durably: call before DeleteRecords is answered. (Deleting segments needs none of it: a
+        log starts at its first segment anyway.) Blocks."""
+        offsets = self._current_start_offsets()
+        self._write_offsets(names.START_OFFSETS, offsets)
+        self._written_start_offsets = offsets
+
+    def before_letting_go(self, log: Log, plan: Sequence[Segment]) -> None:
+        """These segments are about to go, and the tier has them: then only files tell where the whole log begins,
+        and where it does here. Blocks."""
+        key, items = (log.topic, log.partition), log.segments.items
+        if self._written_start_offsets.get(key) != log.start_offset:
+            self.write_start_offsets()
+        self.local_starts.keep(key, items[len(plan)].base_offset if len(plan) < len(items) else log.written_end)
+
+    def start_offsets_moved(self) -> bool:
+        """Whether some have moved since they were last written: a follower's go with its leader's."""
+        return self._current_start_offsets() != self._written_start_offsets
+
+    def cleaned_offsets_moved(self) -> bool:
+        """Whether a log was compacted since they were last written."""
+        return self.cleaned_offsets != self._written_cleaned_offsets
+
+    def _write_cleaned_offsets(self) -> None:
+        offsets = dict(self.cleaned_offsets)
+        self._write_offsets(names.CLEANED_OFFSETS, offsets)
+        self._written_cleaned_offsets = offsets
+
+    def _current_recovery_points(self) -> dict[TopicPartition, int]:
+        points = dict(self._recovery_points)
+        for key, log in self.logs.items():
+            points[key] = log.checkpointed_end
+        return points
+
+    def _current_start_offsets(self) -> dict[TopicPartition, int]:
+        """Only where a log starts later than its first segment, or may start earlier in a tier, as Kafka does."""
+        offsets = {key: offset for key, offset in self._start_offsets.items() if key not in self.logs}
+        for key, log in self.logs.items():
+            first = log.segments.items[0].base_offset
+            if log.config.remote or log.start_offset != first:
+                offsets[key] = log.start_offset
+        return offsets
+
+    def _lower_recovery_points(self) -> None:
+        """A log that could not be resumed at its recovery point rebuilds what that point relied on: the point on disk
+        must not be believed until the next checkpoint."""
+        if self._too_high:
+            self._write_offsets(names.RECOVERY_POINTS, self._current_recovery_points())
+            self._too_high = False
+
+    def _write_outdated(self) -> None:
+        for name in list(self._outdated):
+            if name == names.CLEANED_OFFSETS:
+                self._write_cleaned_offsets()
+            elif name == names.LOCAL_STARTS:
+                self.local_starts.write()
+            else:
+                points = name == names.RECOVERY_POINTS
+                self._write_offsets(name, self._current_recovery_points() if points else self._current_start_offsets())
+            del self._outdated[name]
+
+    def _try_outdated(self) -> None:
+        try:
+            self._write_outdated()
+        except DiskFullError:
+            pass  # create_many tries again, and a start leaves out what has no directory
+
+    def _forget_absent(self, present: Collection[TopicPartition]) -> None:
+        """Only these logs are there. One that was deleted just before a crash may have left its offsets in the checkpoints.
+        A new log of that name must never meet them: it would begin there, or after another crash lose what lies
+        below."""
+        for name, offsets in (
+            (names.RECOVERY_POINTS, self._recovery_points),
+            (names.START_OFFSETS, self._start_offsets),
+            (names.LOCAL_STARTS, self.local_starts.entries),
+            (names.CLEANED_OFFSETS, self.cleaned_offsets),
+        ):
+            absent = [key for key in offsets if key not in present]
+            for key in absent:
+                del offsets[key]
+            if absent:
+                self._write_offsets(name, offsets)
+        self._written_cleaned_offsets = dict(self.cleaned_offsets)
+
+    def _read_offsets(self, name: str) -> dict[TopicPartition, int]:
+        try:
+            return text.parse_offsets(self.disk.read_file(f"{self.path}/{name}"), name)
+        except (FileNotFoundError, CheckpointError):
+            return {}
+
+    def _write_offsets(self, name: str, offsets: Mapping[TopicPartition, int]) -> None:
+        self.disk.replace_file(f"{self.path}/{name}", text.render_offsets(offsets))
