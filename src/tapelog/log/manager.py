@@ -13,24 +13,19 @@ from typing import Final
 
 from tapelog.base.ports import Clock, Disk, DiskError, Entropy
 from tapelog.log import checkpoints as text
-from tapelog.log import names
-from tapelog.log.checkpoint_round import CheckpointRound
+from tapelog.log import names, ownership
+from tapelog.log.checkpoint_round import CHECKPOINT_BATCHES as CHECKPOINT_BATCHES
+from tapelog.log.checkpoint_round import CHECKPOINT_BYTES as CHECKPOINT_BYTES
+from tapelog.log.checkpoint_round import CheckpointRound, costly, recovery_cost
 from tapelog.log.checkpoints import CheckpointError, TopicPartition
 from tapelog.log.config import LogConfig
 from tapelog.log.log import Log
 from tapelog.log.offset_files import OffsetFiles
+from tapelog.log.ownership import WrongDirectoryError as WrongDirectoryError
 from tapelog.log.trim import Cut
 
-# What recovery may have to read, over all logs, before a checkpoint should not wait for the next interval. It costs
-# about 2.5 µs a batch interpreted (0.4 compiled), and a gigabyte of large batches about half a second.
-CHECKPOINT_BATCHES: Final = 200_000
-CHECKPOINT_BYTES: Final = 1024 * 1024 * 1024
 # Logs in one background checkpoint: each costs the loop some 70 µs interpreted. The others' turn comes with the next.
 CHECKPOINT_LOGS_MAX: Final = 100
-
-
-class WrongDirectoryError(Exception):
-    """The directory belongs to another cluster or node; the message says which."""
 
 
 class NewLog:
@@ -85,7 +80,7 @@ class LogDirectory(OffsetFiles):
         """
         directory = LogDirectory(disk, path, clock, entropy, everywhere)
         disk.mkdir(path)
-        directory._own(cluster_id, node_id)
+        directory.directory_id, directory.new = ownership.take(disk, path, entropy, cluster_id, node_id)
         directory._read_all()
         marker = f"{path}/{names.CLEAN_SHUTDOWN}"
         if disk.exists(marker):
@@ -93,7 +88,7 @@ class LogDirectory(OffsetFiles):
             directory.previous_broker_epoch = text.parse_clean_shutdown(disk.read_file(marker))
             disk.remove(marker)
             disk.sync_dir(path)
-        directory._remove_deleted()
+        ownership.clear_away(disk, path)
         present = set(directory.partitions())
         if disk.exists(directory._directory_of(names.CLUSTER_METADATA, 0)):
             present.add((names.CLUSTER_METADATA, 0))
@@ -258,11 +253,7 @@ class LogDirectory(OffsetFiles):
         """Whether so much was written since the last checkpoint that a crash now would make for a slow start."""
         if self._round is not None:
             return False
-        batches = size = 0
-        for log in self.logs.values():
-            batches += log.batches_since_checkpoint
-            size += log.bytes_since_checkpoint
-        return batches > CHECKPOINT_BATCHES or size > CHECKPOINT_BYTES
+        return costly(self.logs.values())
 
     def start_checkpoint(
         self, high_watermarks: Mapping[TopicPartition, int], done: Callable[[Exception | None], None]
@@ -330,7 +321,7 @@ class LogDirectory(OffsetFiles):
         to read most of."""
         waiting = [log for log in self.logs.values() if checkpoint.wants(log)]
         if limit is not None and len(waiting) > limit:
-            waiting.sort(key=_recovery_cost, reverse=True)
+            waiting.sort(key=recovery_cost, reverse=True)
             del waiting[limit:]
         for log in waiting:
             checkpoint.capture(log)
@@ -398,39 +389,6 @@ class LogDirectory(OffsetFiles):
 
     def _directory_of(self, topic: str, partition: int) -> str:
         return f"{self.path}/{names.partition_dir(topic, partition)}"
-
-    def _own(self, cluster_id: str, node_id: int) -> None:
-        path = f"{self.path}/{names.META_PROPERTIES}"
-        if not self.disk.exists(path):
-            self.new = True
-            self.directory_id = self.entropy.token(16)
-            properties = text.render_meta_properties(
-                cluster_id=cluster_id, node_id=node_id, directory_id=self.directory_id
-            )
-            self.disk.replace_file(path, properties)
-            self.disk.sync_dir(self.path.rpartition("/")[0] or ("/" if self.path.startswith("/") else ""))
-            return
-        found = text.parse_meta_properties(self.disk.read_file(path))
-        for name, expected in (("cluster.id", cluster_id), ("node.id", str(node_id))):
-            if found.get(name) != expected:
-                raise WrongDirectoryError(f"{self.path} has {name}={found.get(name)}, expected {expected}")
-        try:
-            self.directory_id = text.uuid_bytes(found["directory.id"])
-        except (KeyError, ValueError):
-            raise WrongDirectoryError(f"{self.path}: meta.properties has no valid directory.id") from None
-
-    def _remove_deleted(self) -> None:
-        """Directories and files whose removal or replacement a crash interrupted."""
-        for name in self.disk.listdir(self.path):
-            if name.endswith(names.DELETE_DIR):
-                self.disk.remove_tree(f"{self.path}/{name}")
-            elif name.endswith(names.TEMPORARY):
-                self.disk.remove(f"{self.path}/{name}")
-
-
-def _recovery_cost(log: Log) -> int:
-    """How much recovery would have to do, in bytes: a batch costs as much as some kilobytes."""
-    return log.batches_since_checkpoint * 4096 + log.bytes_since_checkpoint
 
 
 def _nothing() -> None:

@@ -97,9 +97,8 @@ class NodeCore(NodeApi):
         self.creation = TopicCreation(self)
         self.dispatcher = Dispatcher(self)
         self.storage = Storage(self, disk, disks)
-        working = [one for one in self.storage.disks.values() if not isinstance(one, DiskError)]
         self.pressure = Pressure(self.hub, self.dispatcher)
-        self.rounds = DiskRounds(self.hub, working, clock, self.storage_broke, self.pressure.flushed)
+        self.rounds = DiskRounds(self.hub, self.storage.working, clock, self.storage_broke, self.pressure.flushed)
         self.opened = False
         """Whether the partitions follow the image."""
         self.parted = False

@@ -39,6 +39,11 @@ class Storage:
         missing = [path for path in node.config.log_dirs if path not in self.disks]
         assert not missing, f"no disks for {missing}"
 
+    @property
+    def working(self) -> list[Disk]:
+        """The disks of all directories that could be taken."""
+        return [one for one in self.disks.values() if not isinstance(one, DiskError)]
+
     def open(self) -> LogDirectories:
         """All directories; those that cannot be opened are offline from the beginning."""
         node, config = self.node, self.node.config

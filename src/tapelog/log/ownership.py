@@ -1,0 +1,40 @@
+"""Whose a log directory is, and what a crash left lying about in it. Used by `manager`."""
+
+from __future__ import annotations
+
+from tapelog.base.ports import Disk, Entropy
+from tapelog.log import checkpoints as text
+from tapelog.log import names
+
+
+class WrongDirectoryError(Exception):
+    """The directory belongs to another cluster or node; the message says which."""
+
+
+def take(disk: Disk, path: str, entropy: Entropy, cluster_id: str, node_id: int) -> tuple[bytes, bool]:
+    """The id of the directory, and whether it is new: then it is this node's from now on. WrongDirectoryError if it is
+    somebody else's."""
+    properties = f"{path}/{names.META_PROPERTIES}"
+    if not disk.exists(properties):
+        directory_id = entropy.token(16)
+        content = text.render_meta_properties(cluster_id=cluster_id, node_id=node_id, directory_id=directory_id)
+        disk.replace_file(properties, content)
+        disk.sync_dir(path.rpartition("/")[0] or ("/" if path.startswith("/") else ""))
+        return directory_id, True
+    found = text.parse_meta_properties(disk.read_file(properties))
+    for name, expected in (("cluster.id", cluster_id), ("node.id", str(node_id))):
+        if found.get(name) != expected:
+            raise WrongDirectoryError(f"{path} has {name}={found.get(name)}, expected {expected}")
+    try:
+        return text.uuid_bytes(found["directory.id"]), False
+    except (KeyError, ValueError):
+        raise WrongDirectoryError(f"{path}: meta.properties has no valid directory.id") from None
+
+
+def clear_away(disk: Disk, path: str) -> None:
+    """Remove directories and files whose removal or replacement a crash interrupted."""
+    for name in disk.listdir(path):
+        if name.endswith(names.DELETE_DIR):
+            disk.remove_tree(f"{path}/{name}")
+        elif name.endswith(names.TEMPORARY):
+            disk.remove(f"{path}/{name}")
