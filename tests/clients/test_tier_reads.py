@@ -36,6 +36,7 @@ TIERED = {
     "retention.ms": "-1",  # the records say that they are years old
 }
 BEGAN_MS = 1_700_000_000_000
+PATTERN = bytes(range(256)) * 5
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +66,7 @@ def whole(cluster: Cluster, topic: str) -> None:
 
 
 def value(number: int) -> bytes:
-    return b"%08d" % number + bytes((number + i) % 256 for i in range(992))
+    return b"%08d" % number + PATTERN[number % 256 : number % 256 + 992]
 
 
 def write(bootstrap: str, topic: str, first: int, count: int, partitions: int = 1) -> None:
