@@ -117,8 +117,9 @@ class Cleaner:
             return None
         try:
             return self.plan_of(partition)
-        except DiskError as error:
-            self.node.storage.suspect(error, held.disk)
+        except (DiskError, FileNotFoundError) as error:
+            self.schedule.put_off(self.schedule.record_of(key, held, held.config), now_ms)
+            self.node.storage.suspect(DiskError(str(error)), held.disk)
         return None
 
     def plan_of(self, partition: Partition) -> CleaningPlan | None:

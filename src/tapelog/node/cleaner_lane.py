@@ -46,15 +46,21 @@ class Lane:
         self._end: Done | Failed | None = None
 
     def begin(self, partition: Partition, found: CleaningPlan, settings: CleanerSettings) -> None:
-        """Have a log cleaned."""
+        """Have a log cleaned; put off if its files cannot be read."""
         held = partition.log
         self._key, self._partition = (partition.topic, partition.index), partition
         self._record = self.cleaner.schedule.record_of(self._key, held, held.config)
+        try:
+            job = job_of(held, found)
+        except (DiskError, FileNotFoundError) as error:
+            self.cleaner.schedule.put_off(self._record, self.node.clock.monotonic_ms())
+            self.node.storage.suspect(DiskError(str(error)), held.disk)
+            return
         self._record.under_way = True
         self.held, self._generation, self._end = held, held.generation, None
         self.since_ms = self.node.clock.monotonic_ms()
         order = Order(
-            job_of(held, found),
+            job,
             settings_of(held.config),
             settings.map_share,
             settings.load_factor,
@@ -93,8 +99,9 @@ class Lane:
         except swap.StaleCleaningError as stale:
             self._come_to_nothing(str(stale))
             return
-        except DiskError as error:
-            self._broke(error)
+        except DiskError as error:  # nothing has changed yet
+            self.node.storage.suspect(error, held.disk)
+            self._come_to_nothing(str(error))
             return
         self._installing = True
         disk, directory = held.disk, held.directory

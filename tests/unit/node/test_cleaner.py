@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from tapelog.base.ports import DiskError
 from tapelog.log import names
 from tapelog.log.checkpoints import parse_offsets
 from tapelog.log.compaction.order import Done, Order, Report
+from tapelog.log.stored import StoredLog
 from tapelog.node import cleaner as cleaner_module
 from tapelog.node.cleaner import Cleaner
 from tapelog.sim import cleaning
@@ -379,6 +381,24 @@ def test_a_damaged_log_is_left_alone_and_told_and_tried_again_when_its_settings_
     assert record.uncleanable == ""
     assert (9, b"a", b"a3") in found(rig)
     assert (0, b"a", b"a0") not in found(rig)
+
+
+@pytest.mark.parametrize("error", [DiskError("EIO"), FileNotFoundError("no such index")])
+def test_a_log_whose_indexes_cannot_be_read_is_put_off(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    rig = Rig()
+    rig.create(**SMALL)
+    fill(rig)
+
+    def unreadable(self: StoredLog, start: int, upper: int) -> list[object]:
+        raise error
+
+    with monkeypatch.context() as broken:
+        broken.setattr(StoredLog, "aborted_transactions", unreadable)
+        rig.node.pass_time(SOON_MS)
+        assert cleaner(rig).schedule.records[TOPIC, 0].failures > 0
+        assert not under_way(rig)
+    rig.node.pass_time(2 * SOON_MS)
+    assert found(rig) == CLEAN
 
 
 def test_with_a_map_too_small_a_log_is_clean_after_several_rounds() -> None:
