@@ -220,6 +220,9 @@ def _add(data: dict[str, Any], name: str, added: dict[str, list[dict[str, Any]]]
             _add(field_data, field_data["type"].removeprefix("[]"), added)
     if any(one.get("tag", -1) < TAGS_OF_OURS for one in added.get(name, ())):
         raise ValueError(f"{name}: fields of our own have tags from {TAGS_OF_OURS}")
+    tags = [one.get("tag") for one in added.get(name, ())]
+    if len(set(tags)) < len(tags):
+        raise ValueError(f"{name}: two fields of our own have the same tag")
     data["fields"] += added.get(name, [])
 
 

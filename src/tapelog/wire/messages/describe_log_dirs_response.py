@@ -282,7 +282,7 @@ class DescribeLogDirsPartition(Message):
                     made.traffic = PartitionTraffic.decode(r, version)
                 elif tag == 10001:
                     made.tier = PartitionTier.decode(r, version)
-                elif tag == 10001:
+                elif tag == 10002:
                     made.cleaning = PartitionCleaning.decode(r, version)
                 else:
                     r.pos = stop
@@ -315,7 +315,7 @@ class DescribeLogDirsPartition(Message):
                 if self.cleaning is not None:
                     field = Writer()
                     self.cleaning.encode(field, version)
-                    w.tagged(10001, field)
+                    w.tagged(10002, field)
 
 
 class DescribeLogDirsTopic(Message):
