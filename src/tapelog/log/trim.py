@@ -98,6 +98,7 @@ def truncate_to(log: Log, offset: int) -> bool:
             log.disk.remove(log.path_of(snapshot, names.SNAPSHOT))
     recovery.rebuild_producers(log.disk, log.directory, log.segments, log.producers, end)
     log.start_offset = min(log.start_offset, end)
+    log.tiered_end = min(log.tiered_end, end)
     log.note_starts()
     log.after_truncation(end)
     return True

@@ -151,7 +151,7 @@ def _learn(partition: Partition, head: Manifest) -> None:
     if partition.closed or head.deleted or not log.config.remote:
         return
     if not partition.leading:
-        log.tiered_end = max(log.tiered_end, min(head.end_offset, partition.high_watermark))
+        log.tiered_end = min(head.end_offset, partition.high_watermark)
     start = min(head.start_offset, partition.high_watermark)
     if log.start_offset < start:
         try:

@@ -6,8 +6,9 @@ from tapelog.log.config import LogConfig
 from tapelog.server.handlers.list_offsets import EARLIEST, EARLIEST_LOCAL, LATEST, LATEST_TIERED, MAX_TIMESTAMP
 from tapelog.sim.objects import Bucket
 from tapelog.wire.errors import ErrorCode
+from tapelog.wire.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from tapelog.wire.record_batch import batches
-from tests.support.rig import fetch_request, raw_records, values_of, wants
+from tests.support.rig import TOPIC, fetch_request, raw_records, values_of, wants
 from tests.support.tiered import Copies, let_go
 from tests.support.transactions import TxnProducer, shown
 from tests.unit.server.replica_rig import OTHER, Follower, LeaderRig
@@ -203,6 +204,40 @@ def test_a_look_up_by_time_gives_up_on_a_tier_that_is_gone() -> None:
     found = rig.offset_at(began)
     assert found.error_code == int(ErrorCode.REQUEST_TIMED_OUT)
     assert rig.offset_at(EARLIEST).error_code == 0
+
+
+def test_a_client_that_hangs_up_leaves_no_look_up_waiting() -> None:
+    rig = TierRig()
+    began = rig.clock.wall_ms()
+    rig.fill(60)
+    rig.move()
+    rig.store.weather.gone = True
+    client = rig.connect()
+    part = ListOffsetsPartition(partition_index=0, current_leader_epoch=-1, timestamp=began)
+    request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=TOPIC, partitions=[part])])
+    rig.later(request, 9, client)
+    rig.node.pass_time(2_000)
+    client.connection.close("")
+    rig.node.pass_time(10_000)
+    calls = rig.store.calls
+    rig.node.pass_time(60_000)
+    assert rig.store.calls == calls
+
+
+def test_a_replica_that_follows_reads_the_tier_too() -> None:
+    rig = TierRig()
+    values = rig.fill(100)
+    local = rig.move()
+    partition = rig.partition()
+    partition.follow(2, 7)
+    found: list[bytes | None] = []
+    while len(found) < local:
+        found += values_of(rig.read(len(found)))
+    assert found == values[: len(found)]
+    rig.log().tiered_end = 0
+    rig.reads.learn(partition)
+    rig.node.pass_time(50)
+    assert rig.log().tiered_end == local
 
 
 def test_a_follower_below_the_local_start_is_sent_to_the_tier() -> None:

@@ -69,7 +69,7 @@ class Asked:
         for question in list(self.open):
             question.tier_moved()
         if self.open:
-            self.call.abandoned = self.give_up
+            self.call.abandoned = self.leave
             wait_ms = self.node.setting_int("remote.list.offsets.request.timeout.ms")
             self._timer = self.node.timers.after(wait_ms, self.give_up)
         else:
@@ -83,10 +83,17 @@ class Asked:
             self.call.reply(self.response)
 
     def give_up(self) -> None:
-        """The tier is too slow, or nobody is there to be told."""
+        """The tier is too slow."""
         for question in list(self.open):
             question.part.error_code = int(ErrorCode.REQUEST_TIMED_OUT)
             question.end()
+
+    def leave(self) -> None:
+        """Nobody is there any more to be told."""
+        if self._timer is not None:
+            self._timer.cancel()
+        for question in self.open:
+            question.leave()
 
 
 class Question:
@@ -124,13 +131,18 @@ class Question:
     def end(self) -> None:
         """It is answered."""
         version, part = self.asked.call.version, self.part
-        if self._waits_for is not None:
-            self._waits_for.waiters.pop(self, None)
+        self.leave()
         if part.error_code == _NOT_AVAILABLE and version < _NOT_AVAILABLE_SINCE:
             part.error_code = int(ErrorCode.LEADER_NOT_AVAILABLE)
         if version < _EPOCH_SINCE:
             part.leader_epoch = -1
         self.asked.answered(self)
+
+    def leave(self) -> None:
+        """Wait for nothing any more."""
+        if self._waits_for is not None:
+            self._waits_for.waiters.pop(self, None)
+            self._waits_for = None
 
 
 def _readable(partition: Partition, request: ListOffsetsRequest) -> int:
