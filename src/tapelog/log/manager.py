@@ -384,6 +384,8 @@ class LogDirectory(OffsetFiles):
 
     def _hold(self, log: Log) -> Log:
         key = (log.topic, log.partition)
+        if self.cleaned_offsets.get(key, 0) > log.end_offset:
+            del self.cleaned_offsets[key]  # said of more than is there
         self.logs[key] = self.everywhere[key] = log
         return log
 

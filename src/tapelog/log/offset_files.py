@@ -111,7 +111,7 @@ class OffsetFiles:
             pass  # create_many tries again, and a start leaves out what has no directory
 
     def _forget_absent(self, present: Collection[TopicPartition]) -> None:
-        """Only these logs are there. One that was deleted just before a crash may have left its offsets in the checkpoints.
+        """Only these logs are there. One that was deleted just before a crash may have left its offsets in the files.
         A new log of that name must never meet them: it would begin there, or after another crash lose what lies
         below."""
         for name, offsets in (

@@ -84,6 +84,8 @@ class Cleaner:
         if self.stopped or self._looking:
             return
         self._looking, self._cleaned = True, False
+        for lane in list(self.lanes):
+            lane.look()
         self._end_idle()
         held = [partition for partition in self.node.partitions.all() if partition.log.config.compact]
         self.schedule.forget_others({(one.topic, one.index): one.log for one in held})
@@ -113,7 +115,7 @@ class Cleaner:
         now_ms = self.node.clock.monotonic_ms()
         if partition.closed or partition.offline or len(held.segments.items) < 2:
             return None
-        if not self.schedule.may_clean(key, held, held.config, now_ms):
+        if not self.schedule.may_clean(key, held, held.config, now_ms) or any(lane.key == key for lane in self.lanes):
             return None
         try:
             return self.plan_of(partition)
@@ -129,7 +131,8 @@ class Cleaner:
         if home is None:
             return None
         checkpoint = home.cleaned_offsets.get((partition.topic, partition.index))
-        if checkpoint is not None and held.start_offset <= checkpoint and held.active.base_offset <= checkpoint:
+        believed = checkpoint is not None and held.start_offset <= checkpoint <= held.end_offset
+        if believed and checkpoint is not None and held.active.base_offset <= checkpoint:
             return None
         bounds = Bounds(
             held.start_offset,

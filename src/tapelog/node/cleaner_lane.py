@@ -9,15 +9,17 @@ import logging
 from collections import deque
 from typing import TYPE_CHECKING
 
-from tapelog.base.ports import DiskError
+from tapelog.base.ports import DiskError, DiskFullError
 from tapelog.log.checkpoints import TopicPartition
 from tapelog.log.compaction import order as orders
 from tapelog.log.compaction import swap
-from tapelog.log.compaction.cleaning import Cleaned, job_of
+from tapelog.log.compaction.cleaning import Cleaned, Job, job_of
 from tapelog.log.compaction.order import CleaningWorker, Done, Failed, Order, Report, settings_of
 from tapelog.log.compaction.plan import CleaningPlan
+from tapelog.log.compaction.plan import groups as groups_of
 from tapelog.log.compaction.schedule import CleanerSettings, Record
 from tapelog.log.log import Log
+from tapelog.node.space import reserve_of
 from tapelog.replication.partition import Partition
 
 if TYPE_CHECKING:
@@ -56,6 +58,9 @@ class Lane:
             self.cleaner.schedule.put_off(self._record, self.node.clock.monotonic_ms())
             self.node.storage.suspect(DiskError(str(error)), held.disk)
             return
+        if not self._has_room(held, job):
+            self.cleaner.schedule.put_off(self._record, self.node.clock.monotonic_ms())
+            return
         self._record.under_way = True
         self.held, self._generation, self._end = held, held.generation, None
         self.since_ms = self.node.clock.monotonic_ms()
@@ -69,6 +74,35 @@ class Lane:
         )
         self.worker.throttle(settings.rate_share)
         self.worker.clean(order, self._told)
+
+    def _has_room(self, held: Log, job: Job) -> bool:
+        """What is written beside the old files must leave the disk's reserve alone."""
+        groups = groups_of(job.segments, held.config, job.plan.first_uncleanable)
+        needed = max(sum(source.size for source in group) for group in groups)
+        reserve = reserve_of(self.node.setting_int("tapelog.disk.reserve.bytes"), held.disk.total_bytes())
+        free = held.disk.free_bytes()
+        if held.disk in self.node.hub.full or free < reserve + needed:
+            self.node.dispatcher.complain(
+                f"no room to compact {self._key[0]}-{self._key[1]}: {free} bytes are free, {needed} are needed beside "
+                f"the reserve of {reserve}. Free some space"
+            )
+            return False
+        return True
+
+    @property
+    def key(self) -> TopicPartition | None:
+        """What it is at; None if nothing."""
+        return self._key if self.held is not None else None
+
+    def look(self) -> None:
+        """Now and then: is it still worth it?"""
+        held = self.held
+        if held is None or self._installing:
+            return
+        if held.closed or held.generation != self._generation:
+            self._come_to_nothing("the log is gone, or was cut")
+        elif held.disk in self.node.hub.full:
+            self._come_to_nothing("the disk is full")
 
     def _told(self, report: Report) -> None:
         if isinstance(report, Cleaned):
@@ -116,7 +150,7 @@ class Lane:
             self._broke(failure if isinstance(failure, DiskError) else DiskError(str(failure)))
             return
         try:
-            swap.finish(held, group)
+            swap.finish(held, group, lambda failure: self._removed(held, failure))
         except swap.StaleCleaningError as stale:
             self._come_to_nothing(str(stale))
             return
@@ -125,6 +159,12 @@ class Lane:
             return
         self._groups.popleft()
         self._go_on()
+
+    def _removed(self, held: Log, failure: Exception | None) -> None:
+        """The old files are gone, or a sync before it has failed: such a disk is not believed any more."""
+        full = isinstance(failure, DiskFullError)
+        if isinstance(failure, DiskError) and not full and not held.closed and not self.cleaner.stopped:
+            self.node.storage_broke(failure, held.disk)
 
     # --- how it ends -----------------------------------------------------------------------------------------------
 
@@ -174,7 +214,7 @@ class Lane:
 
     def _come_to_nothing(self, reason: str) -> None:
         """Whatever was done is of no use; try again in a while."""
-        self.worker.abandon()
+        self._give_up()
         pause_ms = self.cleaner.schedule.put_off(self._record, self.node.clock.monotonic_ms())
         log.info("%s-%d: not compacted this time (%s); again in %.0f s", *self._key, reason, pause_ms / 1000)
         self._free(cleaned=False)
@@ -183,10 +223,24 @@ class Lane:
         """The disk let us down."""
         held = self.held
         assert held is not None
-        self.worker.abandon()
+        self._give_up()
         self.cleaner.schedule.put_off(self._record, self.node.clock.monotonic_ms())
         self._free(cleaned=False)
         self.node.storage_broke(error, held.disk)
+
+    def _give_up(self) -> None:
+        """Nothing more is written, and what waits to be put in place goes."""
+        held = self.held
+        assert held is not None
+        if held.closed:
+            self.worker.stop()  # at once: another log may have its name already
+            return
+        self.worker.abandon()
+        try:
+            for group in self._groups:
+                swap.discard(held.disk, held.directory, group.replaced[0].base_offset)
+        except DiskError:
+            pass  # at the next start
 
     def _free(self, cleaned: bool) -> None:
         self.held = None

@@ -326,6 +326,59 @@ def test_groups_that_come_all_at_once_are_put_in_place_in_order(monkeypatch: pyt
     assert leftovers(rig) == []
 
 
+def test_a_worker_that_is_still_at_a_deleted_log_never_meets_the_next_of_its_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rig = Rig(log_cleaner_threads="2")
+    rig.create(**SMALL)
+    fill(rig)
+    with monkeypatch.context() as slow:
+        slow.setattr(cleaning, "STEP_MS_MAX", 10**9)
+        until_under_way(rig)
+    (lane,) = cleaner(rig).lanes
+    rig.delete()
+    rig.create(**SMALL)
+    assert lane.key == (TOPIC, 0)
+    assert cleaner(rig)._plan(rig.partition()) is None
+    fill(rig, 3)
+    rig.node.pass_time(SOON_MS)
+    assert [one[0] for one in found(rig)] == [6, 7, 8, 9]
+    assert not under_way(rig)
+
+
+def test_groups_that_wait_when_a_log_is_cut_leave_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cleaning, "STEP_BYTES_MIN", 1_000_000)
+    rig = Rig()
+    rig.node.disk.flush_ms_min = rig.node.disk.flush_ms_max = 100
+    rig.create(**SMALL, segment_index_bytes="16")  # no two segments become one
+    fill(rig)
+    while rig.partition().log.staged < 0:
+        rig.node.pass_time(5)
+    assert rig.node.core is not None
+    log = rig.partition().log
+    home = rig.node.core.directory.of(log.disk)
+    assert home is not None
+    home.truncate(log, log.end_offset - 1, lambda: None)
+    rig.partition().truncated()
+    rig.node.pass_time(300)
+    assert not under_way(rig)
+    assert leftovers(rig) == []
+
+
+def test_a_log_is_not_compacted_into_the_disk_s_reserve() -> None:
+    rig = Rig(tapelog_disk_reserve_bytes="5000")
+    rig.create(**SMALL)
+    fill(rig)
+    disk = rig.node.disk
+    disk.capacity_bytes = disk.total_bytes() - disk.free_bytes() + 5_100
+    rig.node.pass_time(SOON_MS)
+    assert not [line for line in disk.trace if line.startswith("create") and line.endswith(names.CLEANED)]
+    assert cleaner(rig).schedule.records[TOPIC, 0].failures > 0
+    disk.capacity_bytes = None
+    rig.node.pass_time(60_000)
+    assert found(rig) == CLEAN
+
+
 def test_records_deleted_while_a_log_is_cleaned_stay_deleted() -> None:
     rig = Rig()
     rig.create(**{**SMALL, "cleanup_policy": "compact,delete"}, retention_ms="-1")

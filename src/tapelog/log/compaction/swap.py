@@ -15,6 +15,7 @@ At a start `.cleaned` and `.deleted` are thrown away. `.log.swap` there means: s
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from librt.strings import read_i32_be, read_i64_be
@@ -51,19 +52,19 @@ def begin(log: Log, cleaned: Cleaned) -> None:
     StaleCleaningError, and the log as it was, if it was truncated or closed, or if segments of the group are gone."""
     assert log.staged < 0, "one swap at a time"
     base = cleaned.replaced[0].base_offset
-    if _replaced(log, cleaned) is None:
+    path = log.path_of(base, names.LOG)
+    if _replaced(log, cleaned) is None or _size(log.disk, path + names.CLEANED) != cleaned.size:
         discard(log.disk, log.directory, base)
         raise _stale(cleaned)
-    path = log.path_of(base, names.LOG)
     log.disk.rename(path + names.CLEANED, path + names.SWAP)
     log.staged = base
 
 
-def finish(log: Log, cleaned: Cleaned) -> Segment:
+def finish(log: Log, cleaned: Cleaned, removed: Callable[[Exception | None], None] | None = None) -> Segment:
     """Replace the segments of a group whose staging is durable. Readers that hold regions of the old files go on.
 
     StaleCleaningError, and the log as it was, if it changed meanwhile. The new names are durable with the log's next
-    flush; if they are lost, a start gives them anew."""
+    flush; if they are lost, a start gives them anew. removed: told when the old files are gone."""
     old = _replaced(log, cleaned)
     base = cleaned.replaced[0].base_offset
     if old is None or log.staged != base:
@@ -88,7 +89,7 @@ def finish(log: Log, cleaned: Cleaned) -> Segment:
         for path in renamed:
             disk.remove(path)
 
-    disk.start_job(remove, _ignore)
+    disk.start_job(remove, removed or _ignore)
     return new
 
 
@@ -121,6 +122,13 @@ def _replaced(log: Log, cleaned: Cleaned) -> list[Segment] | None:
     sizes = [source.size for source in cleaned.replaced]
     same = [segment.base_offset for segment in old] == bases and [segment.size for segment in old] == sizes
     return old if same and log.active not in old else None
+
+
+def _size(disk: Disk, path: str) -> int:
+    try:
+        return disk.file_size(path)
+    except FileNotFoundError:
+        return -1
 
 
 def _stale(cleaned: Cleaned) -> StaleCleaningError:

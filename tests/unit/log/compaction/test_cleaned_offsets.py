@@ -117,6 +117,15 @@ def test_a_truncation_above_it_leaves_it_alone() -> None:
     assert place.directory.cleaned_offsets == {KEY: 3}
 
 
+def test_what_is_said_of_more_than_is_there_is_not_believed() -> None:
+    place = Place()
+    place.directory.cleaned_offsets[KEY] = 11
+    place.directory.write_checkpoints({})
+    place.restart()
+    place.directory.open_log(*KEY, LogConfig({"cleanup.policy": "compact"}))
+    assert place.directory.cleaned_offsets == {}
+
+
 def test_a_damaged_file_counts_as_absent() -> None:
     place = Place()
     place.disk.replace_file(FILE, b"0\n2\ntables 0 7\n")

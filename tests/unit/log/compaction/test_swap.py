@@ -167,6 +167,15 @@ def test_a_log_that_was_appended_to_meanwhile_is_still_swapped() -> None:
     assert (yard.left(), bases(yard)) == (NEW, [0, 4])
 
 
+def test_a_file_that_is_not_what_was_told_is_not_put_in_place() -> None:
+    yard, group = two_segments()
+    prepare(yard.disk, DIRECTORY, 0)
+    yard.disk.open(f"{DIRECTORY}/{names.offset_name(0, names.LOG)}{names.CLEANED}").truncate(group.size - 1)
+    with pytest.raises(StaleCleaningError):
+        begin(yard.log, group)
+    assert (yard.left(), yard.files(*LEFTOVER)) == (OLD, [])
+
+
 def test_segments_that_were_cut_and_written_again_are_not_those_that_were_cleaned() -> None:
     yard, group = two_segments()
     prepare(yard.disk, DIRECTORY, 0)
