@@ -17,7 +17,7 @@ from tapelog.log.checkpoints import render_epochs
 from tapelog.log.config import LONG_MAX, LogConfig
 from tapelog.log.producer_state import last_of
 from tapelog.log.queue import Group
-from tapelog.log.segment import Segment
+from tapelog.log.segment import UNKNOWN, Segment
 from tapelog.log.snapshots import render_snapshot, write_snapshot
 from tapelog.log.stored import FlushTicket as FlushTicket
 from tapelog.log.stored import StoredLog
@@ -236,6 +236,8 @@ class Log(StoredLog):
 
     def _waited_ms(self, group: Group, max_timestamp: int, now_ms: int) -> int:
         """How old the segment is for segment.ms: by its records' timestamps where they have any."""
+        if group.first_timestamp == UNKNOWN:
+            group.first_timestamp = self.active.first_timestamp()
         if group.first_timestamp >= 0 and max_timestamp >= 0:
             return max_timestamp - group.first_timestamp
         return now_ms - self._rolled_at_ms

@@ -32,7 +32,7 @@ class Group:
         self.since_index = segment.since_index
         self.max_timestamp = segment.max_timestamp
         self.max_timestamp_offset = segment.max_timestamp_offset
-        self.first_timestamp = segment.first_timestamp()
+        self.first_timestamp = segment.known_first_timestamp()
 
     def apply(self, segment: Segment) -> None:
         """The bytes are written: let the segment know of them."""

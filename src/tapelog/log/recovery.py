@@ -73,6 +73,7 @@ def load(
         loaded.created = True
         loaded.start_offset = loaded.end_offset = loaded.checkpointed_end = start_offset
         loaded.segments.add(Segment.create(disk, directory, start_offset))
+        loaded.segments.items[0].release()
         return loaded
     present = set(listing)
     for base in bases:
@@ -92,7 +93,7 @@ def load(
     for offset in snapshots[:-1]:
         if offset not in bases and offset != loaded.checkpointed_end:
             disk.remove(_snapshot(directory, offset))
-    for segment in loaded.segments.items[:-1]:
+    for segment in loaded.segments.items:
         segment.release()
     loaded.epochs.truncate_from_end(loaded.end_offset + (loaded.start_offset == loaded.end_offset))
     loaded.epochs.truncate_from_start(loaded.start_offset)

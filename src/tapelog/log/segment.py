@@ -113,6 +113,10 @@ class Segment:
             self._first_timestamp = int(read_i64_be(self.file().read(0, HEADER), 35))
         return self._first_timestamp
 
+    def known_first_timestamp(self) -> int:
+        """The same without reading it: UNKNOWN if it was not read yet."""
+        return -1 if self.size < HEADER else self._first_timestamp
+
     def learn_first_timestamp(self, timestamp: int) -> None:
         """What first_timestamp() will answer; spares the read."""
         self._first_timestamp = timestamp

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from tapelog.base.ports import DiskError, DiskFullError
 from tapelog.log.manager import CHECKPOINT_BYTES, LogDirectory
+from tapelog.replication.partition import Partition
 from tapelog.replication.traffic import look_on
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ log = logging.getLogger("tapelog.node")
 CHECKPOINT_MS: Final = 5_000
 WATCH_MS: Final = 250
 PARTITIONS_PER_STEP: Final = 200
+MARKS_PER_STEP: Final = 2_000
 LATE_MS: Final = 300_000
 """A transaction is late when it is open for this much longer than any may be: its coordinator must have lost it."""
 
@@ -28,6 +30,7 @@ class Housekeeping:
     def __init__(self, node: NodeCore) -> None:
         self.node = node
         self._checkpointed_ms = 0
+        self._collecting = False
         self._under_way = 0
         """Checkpoints: one per directory."""
         self._began_ms = 0
@@ -67,10 +70,30 @@ class Housekeeping:
 
     def _checkpoint(self) -> None:
         """Record what is durable, if something is new: records, or what a follower heard of its leader."""
-        node, directories = self.node, self.node.directory
-        if self._under_way:
+        node = self.node
+        if self._under_way or self._collecting:
             return
-        high_watermarks = node.partitions.high_watermarks()
+        self._collecting = True
+        self._collect({}, node.partitions.all(), 0)
+
+    def _collect(self, marks: dict[tuple[str, int], int], held: list[Partition], first: int) -> None:
+        """The high watermarks, of a bounded number of partitions at a time; then the checkpoint begins."""
+        if self._stopped:
+            return
+        after = first + MARKS_PER_STEP
+        for partition in held[first:after]:
+            marks[partition.topic, partition.index] = partition.high_watermark
+        if after < len(held):
+            self.node.timers.after(1, lambda: self._collect(marks, held, after))
+            return
+        for partition in held:
+            if partition.closed or partition.offline:  # deleted meanwhile: a new one of that name must not inherit it
+                del marks[partition.topic, partition.index]
+        self._collecting = False
+        self._record(self.node.partitions.with_unheld(marks))
+
+    def _record(self, high_watermarks: dict[tuple[str, int], int]) -> None:
+        node, directories = self.node, self.node.directory
         written, node.hub.uncheckpointed_bytes = node.hub.uncheckpointed_bytes > 0, 0
         self._began_ms, self._cached_bytes = node.clock.monotonic_ms(), node.hub.cached_bytes
         moved = False

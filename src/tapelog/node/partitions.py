@@ -8,13 +8,13 @@ brought to what the newest image says, a bounded number per wake-up, and creatin
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from tapelog.base.ports import DiskError, DiskFullError
 from tapelog.log.config import LogConfig
 from tapelog.log.directories import LogDirectories
-from tapelog.log.manager import NewLog
+from tapelog.log.manager import LogDirectory, NewLog
 from tapelog.metadata.image import RESOURCE_BROKER, RESOURCE_TOPIC, ConfigKey, PartitionImage, TopicImage
 from tapelog.node.assignments import Assignments
 from tapelog.node.fetchers import Fetchers
@@ -31,6 +31,8 @@ log = logging.getLogger("tapelog.node")
 
 CLUSTER_METADATA: Final = "__cluster_metadata"
 PARTITIONS_PER_STEP: Final = 500
+PROGRESS_MS: Final = 2_000
+"""A start that takes longer says so often how far it is."""
 
 Key = tuple[bytes, int]
 """Topic id and partition."""
@@ -73,13 +75,32 @@ class Partitions:
         self.roles.begin()
         for directory in list(self.directory.items):
             try:
-                directory.open_all(directory.partitions(), self.roles.config_of)
+                directory.open_all(self._told(directory), self.roles.config_of)
             except DiskError as error:
                 if isinstance(error, DiskFullError) or directory is self.directory.metadata:
                     raise
                 self.node.storage_broke(error, directory.disk)
         if self.node.failure is not None:
             raise self.node.failure
+
+    def _told(self, directory: LogDirectory) -> Iterator[tuple[str, int]]:
+        """Its partitions, one by one as they are opened. Where that takes long, it is told how far it is."""
+        clock, keys = self.node.clock, directory.partitions()
+        began_ms = told_ms = clock.monotonic_ms()
+        for number, key in enumerate(keys):
+            now_ms = clock.monotonic_ms()
+            if now_ms - told_ms >= PROGRESS_MS:
+                told_ms = now_ms
+                doing = "opening" if directory.clean else "recovering"
+                log.info(
+                    "%s %s: %d of %d partitions after %d s",
+                    doing,
+                    directory.path,
+                    number,
+                    len(keys),
+                    (now_ms - began_ms) // 1000,
+                )
+            yield key
 
     def open_all(self) -> None:
         """The image is complete: everything it says this node holds gets its role, everything else goes."""
@@ -155,11 +176,17 @@ class Partitions:
 
     def high_watermarks(self) -> dict[tuple[str, int], int]:
         """For the checkpoint; of logs that have no role yet, what the last one said."""
-        logs = self.directory.logs
-        known = {key: offset for key, offset in self.directory.high_watermarks.items() if key in logs}
         held = [partition for partition in self.all() if not partition.offline]
-        known.update({(partition.topic, partition.index): partition.high_watermark for partition in held})
-        return known
+        return self.with_unheld({(partition.topic, partition.index): partition.high_watermark for partition in held})
+
+    def with_unheld(self, marks: dict[tuple[str, int], int]) -> dict[tuple[str, int], int]:
+        """These high watermarks, and what the last checkpoint said of logs that have no role yet."""
+        logs = self.directory.logs
+        if len(marks) < len(logs):
+            for key, offset in self.directory.high_watermarks.items():
+                if key in logs:
+                    marks.setdefault(key, offset)
+        return marks
 
     # --- following the image -----------------------------------------------------------------------------------------
 

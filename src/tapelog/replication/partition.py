@@ -144,7 +144,7 @@ class Partition(WaitingRoom):
         if end_offset <= self.high_watermark:
             waiter.committed(index)
         else:
-            self._parked.append(Parked(end_offset, waiter, index))
+            self._wait(Parked(end_offset, waiter, index))
 
     def park_local(self, end_offset: int, waiter: AppendWaiter, index: int) -> None:
         """acks=1: tell the waiter when this node's own disk has it (`page_cache` topics: when it is written)."""
@@ -153,17 +153,17 @@ class Partition(WaitingRoom):
         elif end_offset <= self.own_end:
             waiter.committed(index)
         else:
-            self._parked_local.append(Parked(end_offset, waiter, index))
+            self._wait_for_disk(Parked(end_offset, waiter, index))
 
     def park_marker(self, end_offset: int, waiter: AppendWaiter, index: int) -> None:
         """Like park, but on `page_cache` topics, too, not before the disk has it: its transaction is over then for the
         coordinator, and a marker that a power cut takes back would never be written again."""
         if self.page_cache:
-            self._parked_markers.append(Parked(end_offset, waiter, index))
+            self._wait_for_both(Parked(end_offset, waiter, index))
         elif end_offset <= self.high_watermark:
             waiter.committed(index)
         else:
-            self._parked.append(Parked(end_offset, waiter, index))
+            self._wait(Parked(end_offset, waiter, index))
 
     # --- disk ----------------------------------------------------------------------------------------------------
 

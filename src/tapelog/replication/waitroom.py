@@ -24,21 +24,43 @@ class Parked:
         self.index = index
 
 
+_NOBODY: Final[deque[Parked]] = deque()
+"""The queue of whoever has none yet; never added to. A deque takes more memory than all else an idle partition has."""
+
+
 class WaitingRoom:
     """The queues of one partition."""
 
     def __init__(self, hub: Hub) -> None:
         self.hub = hub
-        self._parked: deque[Parked] = deque()
+        self._parked: deque[Parked] = _NOBODY
         """For the high watermark."""
-        self._parked_local: deque[Parked] = deque()
+        self._parked_local: deque[Parked] = _NOBODY
         """For the leader's own disk, where followers make that something else than the high watermark."""
-        self._parked_markers: deque[Parked] = deque()
+        self._parked_markers: deque[Parked] = _NOBODY
         """For the high watermark and the disk: markers on `page_cache` topics."""
         self._waiters: dict[FetchWaiter, None] = {}
         self._tail_waiters: dict[FetchWaiter, None] = {}
         self._low_waiters: dict[FetchWaiter, None] | None = None
         """For followers to let go of what was deleted; None while nobody does."""
+
+    def _wait(self, entry: Parked) -> None:
+        """For the high watermark."""
+        if self._parked is _NOBODY:
+            self._parked = deque()
+        self._parked.append(entry)
+
+    def _wait_for_disk(self, entry: Parked) -> None:
+        """For the leader's own disk."""
+        if self._parked_local is _NOBODY:
+            self._parked_local = deque()
+        self._parked_local.append(entry)
+
+    def _wait_for_both(self, entry: Parked) -> None:
+        """For the high watermark and the disk."""
+        if self._parked_markers is _NOBODY:
+            self._parked_markers = deque()
+        self._parked_markers.append(entry)
 
     def add_fetch(self, waiter: FetchWaiter) -> None:
         """Tell the waiter when the high watermark moves."""
