@@ -75,6 +75,8 @@ class Cleaner:
 
     def _look_after(self, delay_ms: int) -> None:
         if self._timer is not None:
+            if self._timer.due_ms <= self.node.clock.monotonic_ms() + delay_ms:
+                return
             self._timer.cancel()
         self._timer = self.node.timers.after(delay_ms, self._look)
 
@@ -87,7 +89,7 @@ class Cleaner:
         for lane in list(self.lanes):
             lane.look()
         self._end_idle()
-        held = [partition for partition in self.node.partitions.all() if partition.log.config.compact]
+        held = self._compacted()
         self.schedule.forget_others({(one.topic, one.index): one.log for one in held})
         held.reverse()
         due: dict[TopicPartition, CleaningPlan] = {}
@@ -108,6 +110,19 @@ class Cleaner:
             self._assign()
 
         step()
+
+    def _compacted(self) -> list[Partition]:
+        """Every partition of a compacted topic, in order; the others cost a look at their topic."""
+        found: list[Partition] = []
+        for state in self.node.topics.values():
+            for partition in state.partitions:
+                if partition is None:
+                    continue
+                if not partition.log.config.compact:
+                    break
+                found.append(partition)
+        found.sort(key=lambda partition: (partition.topic, partition.index))
+        return found
 
     def _plan(self, partition: Partition) -> CleaningPlan | None:
         """What is to be cleaned of a log now, if anything."""

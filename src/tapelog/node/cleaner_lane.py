@@ -103,6 +103,8 @@ class Lane:
             self._come_to_nothing("the log is gone, or was cut")
         elif held.disk in self.node.hub.full:
             self._come_to_nothing("the disk is full")
+        elif not held.config.compact:
+            self._come_to_nothing("its topic is not compacted any more")
 
     def _told(self, report: Report) -> None:
         if isinstance(report, Cleaned):
@@ -118,8 +120,8 @@ class Lane:
         held = self.held
         if self._installing or held is None:
             return
-        if self._partition.offline:
-            self._come_to_nothing("the log directory is offline")
+        if self._partition.offline or not held.config.compact:
+            self._come_to_nothing("its directory is offline, or its topic not compacted any more")
             return
         if not self._groups:
             if isinstance(self._end, Done):

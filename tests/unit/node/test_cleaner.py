@@ -379,6 +379,17 @@ def test_a_log_is_not_compacted_into_the_disk_s_reserve() -> None:
     assert found(rig) == CLEAN
 
 
+def test_a_topic_that_is_not_compacted_any_more_is_left_alone_at_once() -> None:
+    rig = Rig()
+    rig.create(**SMALL)
+    fill(rig)
+    until_under_way(rig)
+    alter(rig, 2, TOPIC, cleanup_policy="delete")
+    rig.node.pass_time(SOON_MS)
+    assert len(found(rig)) == 13
+    assert leftovers(rig) == []
+
+
 def test_records_deleted_while_a_log_is_cleaned_stay_deleted() -> None:
     rig = Rig()
     rig.create(**{**SMALL, "cleanup_policy": "compact,delete"}, retention_ms="-1")

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from tapelog.base.ports import Disk, DiskError, DiskFullError
 from tapelog.log.compaction import swap
 from tapelog.log.compaction.cleaning import STEP_BYTES, Cleaned, Cleaning, Job, Statistics
-from tapelog.log.compaction.keymap import KeyMap
+from tapelog.log.compaction.keymap import SLOT_BYTES, KeyMap
 from tapelog.log.compaction.plan import CleaningPlan, Source
 from tapelog.log.compaction.source import UncleanableError
 from tapelog.log.config import LogConfig
@@ -27,6 +27,9 @@ GONE: Final = "gone"
 """Files are not where they were: the log was deleted, or cut."""
 DIED: Final = "died"
 """Whoever cleaned has ended; nothing is said of the log."""
+
+
+SLOTS_MIN: Final = 16
 
 
 class Order(NamedTuple):
@@ -141,8 +144,10 @@ class Execution:
 
     def _begun(self) -> Cleaning:
         order = self._order
-        try:
-            keys = KeyMap(order.map_bytes, order.load_factor)
+        plan = order.job.plan
+        slots = int((plan.first_uncleanable - plan.first_dirty + 1) / max(order.load_factor, 0.01)) + SLOTS_MIN
+        try:  # a map touches all of its memory: no more than there may be keys
+            keys = KeyMap(min(order.map_bytes, slots * SLOT_BYTES), order.load_factor)
         except ValueError as error:
             raise UncleanableError(str(error)) from None
         config = LogConfig(order.settings)
