@@ -227,7 +227,7 @@ class CompactionWorld:
     def begin(self, number: int) -> tuple[Cleaning, list[list[Stored]]] | None:
         """A cleaning of what may be cleaned, and the log as it should be after each of its groups."""
         now = self.clock.wall_ms()
-        found = plan(sources(self.log), self.config, self.bounds(), self.cleaned_to, now)
+        found = plan(sources(self.log, brief=True), self.config, self.bounds(), self.cleaned_to, now)
         if found is None:
             return None
         keys = KeyMap(SLOT_BYTES * (3 + number % (2 * KEYS)))

@@ -185,8 +185,8 @@ class Cleaner:
             found = self._plan(partition) if partition is not None and partition.log.config.compact else None
             if partition is not None and found is not None:
                 lane.begin(partition, found, settings)
-        if not self._due or not any(lane.held for lane in self.lanes):
-            self._look_after(AGAIN_MS if self._cleaned else max(AGAIN_MS, settings.backoff_ms))
+        soon = self._cleaned and not self._due
+        self._look_after(AGAIN_MS if soon else max(AGAIN_MS, settings.backoff_ms))
 
     def _free_lane(self, settings: CleanerSettings) -> Lane | None:
         for lane in self.lanes[: settings.workers]:

@@ -45,6 +45,8 @@ class Lane:
         self._record: Record
         self._groups: deque[Cleaned] = deque()
         self._installing = False
+        self._turn = 0
+        """Which log it is, counted: what comes back from the disk later is not for the next one."""
         self._end: Done | Failed | None = None
 
     def begin(self, partition: Partition, found: CleaningPlan, settings: CleanerSettings) -> None:
@@ -54,11 +56,12 @@ class Lane:
         self._record = self.cleaner.schedule.record_of(self._key, held, held.config)
         try:
             job = job_of(held, found)
-        except (DiskError, FileNotFoundError) as error:
+            fits = self._has_room(held, job)
+        except (DiskError, OSError) as error:
             self.cleaner.schedule.put_off(self._record, self.node.clock.monotonic_ms())
             self.node.storage.suspect(DiskError(str(error)), held.disk)
             return
-        if not self._has_room(held, job):
+        if not fits:
             self.cleaner.schedule.put_off(self._record, self.node.clock.monotonic_ms())
             return
         self._record.under_way = True
@@ -97,9 +100,13 @@ class Lane:
     def look(self) -> None:
         """Now and then: is it still worth it?"""
         held = self.held
-        if held is None or self._installing:
+        if held is None:
             return
-        if held.closed or held.generation != self._generation:
+        if self._partition.offline:  # a disk that hangs must not keep others waiting
+            self._come_to_nothing("its directory is offline")
+        elif self._installing:
+            return
+        elif held.closed or held.generation != self._generation:
             self._come_to_nothing("the log is gone, or was cut")
         elif held.disk in self.node.hub.full:
             self._come_to_nothing("the disk is full")
@@ -139,14 +146,18 @@ class Lane:
             self.node.storage.suspect(error, held.disk)
             self._come_to_nothing(str(error))
             return
+        self._groups.popleft()  # from here on a restart completes it, unless the log takes it back
         self._installing = True
-        disk, directory = held.disk, held.directory
-        disk.start_job(lambda: disk.sync_dir(directory), lambda failure: self._staged(held, group, failure))
+        disk, directory, turn = held.disk, held.directory, self._turn
+        disk.start_job(lambda: disk.sync_dir(directory), lambda failure: self._staged(held, group, turn, failure))
 
-    def _staged(self, held: Log, group: Cleaned, failure: Exception | None) -> None:
+    def _staged(self, held: Log, group: Cleaned, turn: int, failure: Exception | None) -> None:
         """The swap counts now: finish it, unless the log has taken it back."""
+        if self.cleaner.stopped or turn != self._turn:
+            return
         self._installing = False
-        if self.cleaner.stopped:
+        if self._partition.offline:
+            self._come_to_nothing("its directory is offline")
             return
         if failure is not None and not held.closed:
             self._broke(failure if isinstance(failure, DiskError) else DiskError(str(failure)))
@@ -159,7 +170,6 @@ class Lane:
         except DiskError as error:
             self._broke(error)
             return
-        self._groups.popleft()
         self._go_on()
 
     def _removed(self, held: Log, failure: Exception | None) -> None:
@@ -234,8 +244,8 @@ class Lane:
         """Nothing more is written, and what waits to be put in place goes."""
         held = self.held
         assert held is not None
-        if held.closed:
-            self.worker.stop()  # at once: another log may have its name already
+        if held.closed or self._partition.offline:
+            self.worker.stop()  # at once: another log may have its name already, or it hangs on a disk
             return
         self.worker.abandon()
         try:
@@ -246,6 +256,8 @@ class Lane:
 
     def _free(self, cleaned: bool) -> None:
         self.held = None
+        self._installing = False
+        self._turn += 1
         self._groups.clear()
         self._end = None
         self.since_ms = self.node.clock.monotonic_ms()

@@ -14,6 +14,7 @@ from tapelog.log.stored import StoredLog
 from tapelog.node import cleaner as cleaner_module
 from tapelog.node.cleaner import Cleaner
 from tapelog.sim import cleaning
+from tapelog.sim.disk import SimDisk
 from tapelog.wire.errors import ErrorCode
 from tapelog.wire.messages.describe_log_dirs_request import DescribeLogDirsRequest
 from tapelog.wire.messages.describe_log_dirs_response import PartitionCleaning
@@ -387,6 +388,40 @@ def test_a_topic_that_is_not_compacted_any_more_is_left_alone_at_once() -> None:
     alter(rig, 2, TOPIC, cleanup_policy="delete")
     rig.node.pass_time(SOON_MS)
     assert len(found(rig)) == 13
+    assert leftovers(rig) == []
+
+
+@pytest.mark.parametrize("where", ["sync", ".index.swap", ".txnindex.swap", ".log.swap", ".log"])
+def test_a_disk_that_fails_in_the_middle_of_a_swap_leaves_a_log_that_can_be_opened(
+    where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig = Rig()
+    rig.create(**SMALL)
+    fill(rig)
+    before, failed, sync, rename = found(rig), [], SimDisk.sync_dir, SimDisk.rename
+    directory = f"logs/{TOPIC}-0"
+
+    def sync_dir(self: SimDisk, path: str) -> None:
+        staged = path == directory and any(name.endswith(names.LOG + names.SWAP) for name in self.listdir(path))
+        if where == "sync" and staged and not failed:
+            failed.append(path)
+            raise DiskError("EIO")
+        sync(self, path)
+
+    def renamed(self: SimDisk, old: str, new: str) -> None:
+        if old.startswith(directory) and old.endswith(where) and not new.endswith(names.SWAP) and not failed:
+            failed.append(old)
+            raise DiskError("EIO")
+        rename(self, old, new)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(SimDisk, "sync_dir", sync_dir)
+        broken.setattr(SimDisk, "rename", renamed)
+        rig.node.pass_time(SOON_MS)
+    assert failed
+    assert rig.node.failure is not None, "the only directory is offline"
+    rig.reboot(rig.node.kill)
+    assert found(rig) in (before, CLEAN)
     assert leftovers(rig) == []
 
 

@@ -48,7 +48,7 @@ class Place:
 
     def order(self) -> Order:
         end = self.log.end_offset
-        found = plan(sources(self.log), CONFIG, Bounds(0, end, end, end), None, 10**13)
+        found = plan(sources(self.log, brief=True), CONFIG, Bounds(0, end, end, end), None, 10**13)
         assert found is not None
         return Order(job_of(self.log, found), settings_of(CONFIG), 1 << 16, 0.9, 1 << 16, 10**13)
 

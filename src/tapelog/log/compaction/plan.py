@@ -58,11 +58,11 @@ class CleaningPlan(NamedTuple):
 
 
 def sources(log: StoredLog, *, brief: bool = False) -> list[Source]:
-    """A log's segments as a plan sees them. Leaves no files open that were not. brief: only what `plan` asks for, which
-    for most logs touches no file."""
+    """A log's segments, as a job needs them: with the sizes of their indexes; brief: as `plan` does, with timestamps
+    where it asks for them, which for most logs touches no file. Leaves no files open that were not."""
     config = log.config
-    lagging = not brief or config.min_compaction_lag_ms > 0
-    limited = config.max_compaction_lag_ms != LONG_MAX  # else nobody asks when a segment begins
+    lagging = brief and config.min_compaction_lag_ms > 0
+    limited = brief and config.max_compaction_lag_ms != LONG_MAX
     found = []
     for segment in log.segments.items:
         was_open = segment.has_open_files() or segment is log.active

@@ -78,7 +78,8 @@ def finish(log: Log, cleaned: Cleaned, removed: Callable[[Exception | None], Non
     for suffix in SUFFIXES:
         path = f"{directory}/{names.offset_name(base, suffix)}"
         disk.rename(path + names.SWAP, path)
-    new = Segment(disk, directory, base, cleaned.size, True)
+    aborted = disk.file_size(log.path_of(base, names.TXN_INDEX)) > 0  # else nobody need open it to find nothing
+    new = Segment(disk, directory, base, cleaned.size, aborted)
     log.replace_segments(log.segments.floor(base), old, new)
     for source in cleaned.replaced[1:]:
         if source.base_offset != log.checkpointed_end:  # else that is what the recovery point relies on

@@ -32,7 +32,7 @@ class Yard(Bench):
         end = self.log.written_end
         stable = self.log.last_stable_offset(end)
         bounds = Bounds(self.log.start_offset, end, stable, end)
-        return plan(sources(self.log), self.config, bounds, self.cleaned_to, self.clock.wall_ms())
+        return plan(sources(self.log, brief=True), self.config, bounds, self.cleaned_to, self.clock.wall_ms())
 
     def begin(self) -> Cleaning:
         """A cleaning of everything before a new active segment."""
