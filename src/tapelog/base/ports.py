@@ -16,6 +16,10 @@ class DiskError(Exception):
     """The disk failed in a way that makes its contents doubtful: the log directory must go offline."""
 
 
+class DamageError(DiskError):
+    """What was read is not what was written, though the disk says nothing."""
+
+
 class DiskFullError(DiskError):
     """No space left. What the failing call wrote has been taken back; earlier contents are intact."""
 

@@ -30,6 +30,8 @@ class FileRegion(Region):
         super().__init__(size)
         self.file = file
         self.position = position
+        self.begin = position
+        """Where its first batch begins; `position` moves on as it is sent."""
         self.next_offset = next_offset
         """Every record in it has a smaller offset."""
         self._cuts = cuts

@@ -28,6 +28,8 @@ START_MS: Final = 5_000
 IDLE_MS: Final = 10_000
 RECORD_MS: Final = 30_000
 
+SUSPECTED: Final = "being looked at"
+
 Key = tuple[str, int]
 
 
@@ -42,7 +44,8 @@ class Work:
         self.disk: Disk = log.disk
         self.path = self.segment.path
         self.index_path = log.path_of(self.segment.base_offset, names.INDEX)
-        self.check = SegmentCheck(self.segment.base_offset, self.segment.size, segments[number + 1].base_offset)
+        end_offset = segments[number + 1].base_offset if number + 1 < len(segments) else log.written_end
+        self.check = SegmentCheck(self.segment.base_offset, self.segment.size, end_offset)
         self.read_bytes = 0
         self._file: File | None = None
 
@@ -72,7 +75,6 @@ class Scrubbing:
         self.checked_bytes = 0
         self._checkpoints: dict[str, ScrubCheckpoint] = {}
         self._keys: dict[str, list[Key]] = {}
-        self._suspects: list[Work] = []
         self._stopped = False
         self._recorded_ms = 0
 
@@ -148,6 +150,33 @@ class Scrubbing:
             damage.position,
         )
         self.repairs.add(held, damage)
+
+    def suspect(self, held: Log, base_offset: int | None) -> None:
+        """A reader met damage in that segment: nobody is given anything of it until it is known what is damaged."""
+        if base_offset is None or held.closed or any(one.reason == SUSPECTED for one in held.damaged):
+            return
+        number = held.segments.floor(base_offset)
+        if number < 0 or held.segments.items[number].base_offset != base_offset:
+            return
+        work = Work(held, number)
+        check = work.check
+        doubt = Damage(base_offset, 0, check.size, base_offset, check.end_offset, SUSPECTED)
+        held.damaged.append(doubt)
+
+        def step() -> None:
+            work.disk.start_job(work.run, stepped)
+
+        def stepped(failure: Exception | None) -> None:
+            if failure is None and not check.done and work.stands() and not self._stopped:
+                step()
+                return
+            if doubt in held.damaged:
+                held.damaged.remove(doubt)
+            if failure is None and work.stands():
+                for damage in check.damage:
+                    self.damaged(held, damage)
+
+        step()
 
     # --- what is next ----------------------------------------------------------------------------------------------
 

@@ -101,6 +101,7 @@ class Shell:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self._send_buffer_bytes)
         connection = core.connect(host, listener)
         transport = Transport(self.reactor, core.disk, sock, connection)
+        transport.unreadable = core.storage.unreadable
         transport.active_ms = core.clock.monotonic_ms()
         self.transports[connection.number] = transport
         self._per_host[host] = self._per_host.get(host, 0) + 1

@@ -10,7 +10,8 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from tapelog.base.ports import Disk, DiskError, DiskFullError
+from tapelog.base.ports import DamageError, Disk, DiskError, DiskFullError
+from tapelog.log import names
 from tapelog.log.directories import LogDirectories
 from tapelog.log.manager import LogDirectory
 from tapelog.node.registration import cordoned
@@ -103,6 +104,18 @@ class Storage:
                 self.node.dispatcher.complain(f"{error}. The rest of {directory.path} works")
 
         disk.start_job(probe, probed)
+
+    def unreadable(self, path: str, error: DiskError) -> None:
+        """A file of a log could not be read for sending, or is damaged."""
+        node, parts = self.node, path.rsplit("/", 2)
+        key = names.parse_partition_dir(parts[1]) if len(parts) == 3 else None
+        held = node.directory.logs.get(key) if key is not None else None
+        if held is None or held.directory != path.rpartition("/")[0]:
+            return
+        if isinstance(error, DamageError):
+            node.scrubbing.suspect(held, names.offset_of(parts[2], names.LOG))
+        elif not held.closed:
+            self.suspect(error, held.disk)
 
     def _take_offline(self, directory: LogDirectory, *, everything: bool) -> None:
         node = self.node

@@ -13,7 +13,8 @@ import socket
 from collections.abc import Callable
 from typing import Final
 
-from tapelog.base.ports import Disk, DiskError
+from tapelog.base.ports import DamageError, Disk, DiskError
+from tapelog.log.scrub import SegmentCheck
 from tapelog.log.segment import FileRegion
 from tapelog.node.reactor import BROKEN, READ, WRITE, Pollable, Reactor
 from tapelog.server.connection import Connection
@@ -47,6 +48,8 @@ class Transport(Pollable):
         self.active_ms = 0
         self.warming = False
         self.warm: Region | None = None
+        self.unreadable: Callable[[str, DiskError], None] | None = None
+        """Told of a file that could not be read for sending."""
         self.corked = False
         self.unsent = 0
         """Answers in memory that the socket did not take."""
@@ -97,9 +100,11 @@ class Transport(Pollable):
         except BlockingIOError:
             finished = False
         except DiskError as error:
-            connection.close(f"reading a log segment failed: {error}")
+            self._unreadable(error)
             return
-        except OSError:
+        except OSError as failure:
+            if failure.errno == errno.EIO:
+                self._unreadable(DiskError(str(failure)))
             connection.close("")
             return
         if self.unsent or not finished:
@@ -227,24 +232,42 @@ class Transport(Pollable):
     def _warmed(self, error: Exception | None) -> None:
         self.warming = False
         if error is not None:
-            self.connection.close(f"reading a log segment failed: {error}")
+            self._unreadable(error if isinstance(error, DiskError) else DiskError(str(error)))
             return
         self.flush()
 
+    def _unreadable(self, error: DiskError) -> None:
+        """What was to be sent cannot be read, or is damaged."""
+        out = self.connection.outgoing
+        head = self.warm if self.warm is not None else out[0] if out else None
+        if self.unreadable is not None and isinstance(head, FileRegion):
+            self.unreadable(head.file.path, error)
+        self.connection.close(f"reading a log segment failed: {error}")
+
 
 class ReadAhead:
-    """Brings a region into the page cache, on a thread."""
+    """Brings a region into the page cache, on a thread, and sees whether it is what was written: this is when bytes
+    come from the disk."""
 
     def __init__(self, region: FileRegion) -> None:
         self.region = region
 
     def run(self) -> None:
-        """Read it once, in strides."""
+        """Read it once, in strides. DamageError if a batch has the wrong checksum."""
         region = self.region
-        position, end = region.position, region.position + region.size
-        while position < end:
-            region.file.read(position, min(READ_AHEAD_BYTES, end - position))
-            position += READ_AHEAD_BYTES
+        begin, size = region.position, region.size
+        if begin != region.begin:  # a part of it has been sent: no batch begins here
+            for position in range(begin, begin + size, READ_AHEAD_BYTES):
+                region.file.read(position, min(READ_AHEAD_BYTES, begin + size - position))
+            return
+        check = SegmentCheck(0, size, region.next_offset)
+        while not check.done:
+            check.step(self._read, READ_AHEAD_BYTES)
+        if check.damage:
+            raise DamageError(f"{region.file.path} is damaged: {check.damage[0].reason}")
+
+    def _read(self, position: int, size: int) -> bytes:
+        return self.region.file.read(self.region.begin + position, size)
 
 
 def _in_page_cache(region: FileRegion) -> bool:

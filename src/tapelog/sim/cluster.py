@@ -41,7 +41,7 @@ SETTINGS: Final = {
 class Cluster:
     """The machines; `boot` makes a cluster of them."""
 
-    def __init__(self, seed: int, nodes: int, settings: Mapping[str, str] | None = None) -> None:
+    def __init__(self, seed: int, nodes: int, settings: Mapping[str, str] | None = None, directories: int = 1) -> None:
         self.entropy = SimEntropy(seed)
         self.world = World()
         self.net = SimNet(self.world, self.entropy.fork())
@@ -61,7 +61,12 @@ class Cluster:
         """Somebody's clock on the wall was wrong at some time."""
         self.machines = [
             Machine(
-                self.world, self.net, self.entropy.fork(), number + 1, {**given, "broker.rack": f"rack-{number + 1}"}
+                self.world,
+                self.net,
+                self.entropy.fork(),
+                number + 1,
+                {**given, "broker.rack": f"rack-{number + 1}"},
+                directories,
             )
             for number in range(nodes)
         ]
@@ -126,7 +131,7 @@ class Cluster:
                 self.rare.count("unclean start")
         except DiskError:
             machine.kill()
-            machine.disk.capacity_bytes = machine.disk.syncs_until_failure = None
+            machine.mend_disks()
             self.world.after(START_AGAIN_MS, lambda: self.start(machine))
 
     def router(self, name: str) -> Router:

@@ -49,7 +49,7 @@ class ClusterLife:
         self.seed = seed
         self.steps = steps
         self.way = Way(seed)
-        self.cluster = Cluster(seed, nodes or SIZES[seed % len(SIZES)], self.way.settings)
+        self.cluster = Cluster(seed, nodes or SIZES[seed % len(SIZES)], self.way.settings, self.way.directories)
         self.world = self.cluster.world
         self.entropy: SimEntropy = self.cluster.entropy.fork()
         self.trace: list[str] = []
@@ -114,6 +114,7 @@ class ClusterLife:
             (3, faults.stall),
             (2, faults.fill_disk),
             (2, faults.break_sync),
+            *([(4, faults.break_directory)] if self.way.directories > 1 else []),
             (3, faults.slow_disk),
             (2, faults.clocks),
         ]

@@ -11,6 +11,7 @@ from typing import Final
 
 from tapelog.base.ports import DiskError
 from tapelog.sim.cluster import Cluster
+from tapelog.sim.disk import SimDisk
 from tapelog.sim.machine import DIRECTORY, Machine
 from tapelog.sim.replacing import Replacing
 from tapelog.sim.rot import rot
@@ -34,6 +35,8 @@ class Faults:
         self.over = False
         self.wiped = 0
         self.replacing: Replacing | None = None
+        self._crippled: dict[tuple[Machine, int], None] = {}
+        """Machines, and in which of their lives, that serve without one of their directories."""
         self._fragile: Machine | None = None
         """A machine that has lost data and must get it back from the others before anything else may happen."""
 
@@ -153,7 +156,7 @@ class Faults:
     def fill_disk(self) -> None:
         """Hardly any space is left, for a while."""
         machine = self._any()
-        disk = machine.disk
+        disk = self._disk_of(machine)
         if disk.capacity_bytes is None:
             disk.capacity_bytes = disk.total_bytes() - disk.free_bytes() + self.entropy.below(2000)
             self.note(f"the disk of {machine.name} is almost full")
@@ -163,8 +166,15 @@ class Faults:
     def break_sync(self) -> None:
         """A sync of the coming ones fails."""
         machine = self._any()
-        machine.disk.syncs_until_failure = self.entropy.below(4)
+        self._disk_of(machine).syncs_until_failure = self.entropy.below(4)
         self.note(f"a sync of {machine.name} will fail")
+
+    def break_directory(self) -> None:
+        """A log directory, not the metadata's, cannot be read or written any more, until somebody has repaired it."""
+        machine = self._up()
+        if machine is not None and not machine.disks[-1].broken:
+            self.note(f"the second disk of {machine.name} breaks")
+            machine.disks[-1].broken = True
 
     def slow_disk(self) -> None:
         """Flushes take long, for a while."""
@@ -195,13 +205,20 @@ class Faults:
             if machine.failure is not None and machine.up and not machine.paused:
                 self.cluster.rare.count("fsync error")
                 self._cut_power(machine, 0 if self.over else self._while())
+            elif machine.crippled and (machine, machine.boots) not in self._crippled:
+                self._crippled[machine, machine.boots] = None
+                self.cluster.rare.count("log directory fails")
+                boot = machine.boots
+                self.world.after(0 if self.over else self._while(), lambda m=machine, b=boot: self._mend(m, b))  # type: ignore[misc]
 
     def calm(self) -> None:
         """No more faults: everything is repaired and started."""
         self.over = True
         self.net.heal()
         for machine in self.cluster.machines:
-            machine.disk.capacity_bytes = machine.disk.syncs_until_failure = None
+            machine.mend_disks()
+            if machine.crippled:
+                self._kill(machine, 0)
             _quick(machine)
             if machine.paused:
                 machine.go_on()
@@ -258,11 +275,13 @@ class Faults:
     def _cut_power(self, machine: Machine, for_ms: int) -> None:
         self.note(f"{machine.name} loses its power for {for_ms}")
         machine.power_cut()
-        self.cluster.rare.count("lost rename", len(machine.disk.lost_renames))
+        self.cluster.rare.count("lost rename", sum(len(disk.lost_renames) for disk in machine.disks))
         self._start_later(machine, for_ms)
 
     def _start_later(self, machine: Machine, in_ms: int) -> None:
         machine.disk.capacity_bytes = machine.disk.syncs_until_failure = None
+        for disk in machine.others.values():
+            disk.capacity_bytes = disk.syncs_until_failure = None
         self.world.after(in_ms, lambda: self.cluster.start(machine))
 
     def _go_on(self, machine: Machine, boot: int) -> None:
@@ -289,8 +308,24 @@ class Faults:
             self._kill(machine, down_ms)
 
     def _make_room(self, machine: Machine) -> None:
-        machine.disk.capacity_bytes = None
+        for disk in machine.disks:
+            disk.capacity_bytes = None
+
+    def _disk_of(self, machine: Machine) -> SimDisk:
+        """One of its disks."""
+        disks = machine.disks
+        return disks[self.entropy.below(len(disks))] if len(disks) > 1 else disks[0]
+
+    def _mend(self, machine: Machine, boot: int) -> None:
+        """Somebody repaired the directory, and starts the node again."""
+        if machine.up and machine.boots == boot and not machine.paused:
+            self.note(f"the disks of {machine.name} are repaired")
+            machine.mend_disks()
+            self._kill(machine, self.entropy.below(300))
+        elif machine.up and machine.boots == boot:
+            self.world.after(100, lambda: self._mend(machine, boot))
 
 
 def _quick(machine: Machine) -> None:
-    machine.disk.flush_ms_max = 5
+    for disk in machine.disks:
+        disk.flush_ms_max = 5

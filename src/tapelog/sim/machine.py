@@ -6,7 +6,8 @@ cleanly, and find afterwards what its disk says survived.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from tapelog.base.ids import to_text
@@ -60,7 +61,13 @@ class Machine:
     """See the module; an Actor of the world."""
 
     def __init__(
-        self, world: World, net: SimNet, entropy: SimEntropy, node_id: int, settings: Mapping[str, str]
+        self,
+        world: World,
+        net: SimNet,
+        entropy: SimEntropy,
+        node_id: int,
+        settings: Mapping[str, str],
+        directories: int = 1,
     ) -> None:
         self.world = world
         self.net = net
@@ -72,6 +79,8 @@ class Machine:
         self.clock = NodeClock(world, monotonic_ms=entropy.below(100_000))
         self.timers = Timers(self.clock)
         self.disk = _new_disk(entropy, self.timers)
+        self.others = {f"more-{n}": _new_disk(entropy, self.timers) for n in range(1, directories)}
+        """The disks of further log directories."""
         self.host = net.host(self.name)
         self.host.hand = self.hand
         self.core: NodeCore | None = None
@@ -163,13 +172,13 @@ class Machine:
             cluster_id=CLUSTER_ID,
             listeners=[Listener(LISTENER, self.name, PORT)],
             controller_listener=Listener(CONTROLLER, self.name, CONTROLLER_PORT),
-            log_dirs=[DIRECTORY],
+            log_dirs=[DIRECTORY, *self.others],
             voters=self.voters,
             settings=self.settings,
         )
         self.boots += 1
         self.failure = None
-        cleaning = workers(self.timers, self.entropy.fork(), {DIRECTORY: self.disk})
+        cleaning = workers(self.timers, self.entropy.fork(), {DIRECTORY: self.disk, **self.others})
         core = NodeCore(
             config,
             self.clock,
@@ -177,6 +186,7 @@ class Machine:
             self.disk,
             self.timers,
             self.net.of(self.name),
+            self.others,
             cleaning=cleaning,
         )
         core.halt = self._halt
@@ -199,6 +209,7 @@ class Machine:
         self.net.process_gone(self.name)
         self._gone()
         self.disk = self.disk.kill(self.timers)
+        self.others = {path: disk.kill(self.timers) for path, disk in self.others.items()}
 
     def power_cut(self) -> None:
         """The machine loses power: what was not synced is lost, torn, or by luck still there."""
@@ -206,6 +217,7 @@ class Machine:
         self.clock.restart(self.entropy.below(5_000))
         self._gone()
         self.disk = self.disk.crash(self.timers)
+        self.others = {path: disk.crash(self.timers) for path, disk in self.others.items()}
 
     def power_back(self) -> None:
         """The machine is on again; the process is not started yet."""
@@ -234,6 +246,35 @@ class Machine:
         """Its disk is replaced by an empty one."""
         assert self.core is None
         self.disk = _new_disk(self.entropy, self.timers)
+        self.others = {path: _new_disk(self.entropy, self.timers) for path in self.others}
+
+    @property
+    def disks(self) -> list[SimDisk]:
+        """All of them, the metadata's first."""
+        return [self.disk, *self.others.values()]
+
+    @property
+    def crippled(self) -> bool:
+        """Whether it serves without one of its directories."""
+        return self.core is not None and self.failure is None and bool(self.core.directory.offline)
+
+    @contextlib.contextmanager
+    def readable(self) -> Iterator[None]:
+        """Somebody outside looks at its files, also at those of a broken disk."""
+        broken = [disk for disk in self.disks if disk.broken]
+        for disk in broken:
+            disk.broken = False
+        try:
+            yield
+        finally:
+            for disk in broken:
+                disk.broken = True
+
+    def mend_disks(self) -> None:
+        """They have room, sync, and work."""
+        for disk in self.disks:
+            disk.capacity_bytes = disk.syncs_until_failure = None
+            disk.broken = False
 
     def pause(self) -> None:
         """SIGSTOP."""
@@ -283,7 +324,11 @@ class Machine:
 
     def _deliver(self, connection: Connection) -> None:
         connection.dirty = False
-        chunks = [chunk if isinstance(chunk, bytes) else chunk.read() for chunk in connection.outgoing]
+        try:
+            chunks = [chunk if isinstance(chunk, bytes) else chunk.read() for chunk in connection.outgoing]
+        except DiskError as error:
+            connection.close(str(error))
+            return
         connection.outgoing.clear()
         connection.outgoing_bytes = 0
         inbound = self._inbound.get(connection.number)

@@ -67,7 +67,8 @@ class Promises:
             if machine.touched:
                 machine.touched = False
                 if machine.core is not None and machine.failure is None:
-                    self._look(machine, known)
+                    with machine.readable():
+                        self._look(machine, known)
                 elif machine.core is not None:
                     self._last_words(machine)
 
@@ -92,6 +93,8 @@ class Promises:
         for state in core.topics.values():
             for partition in state.partitions:
                 if partition is None or partition.closed:
+                    if partition is not None and partition.offline and partition in known:
+                        known[partition].durable = partition.log.durable_end  # as in _last_words
                     continue
                 seen = known.get(partition)
                 if (

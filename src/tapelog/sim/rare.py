@@ -18,6 +18,7 @@ NAMED: Final = {
     "full disk": "there is no room for what must be written",
     "leader from the eligible replicas": "nobody in sync is left, and one who has everything leads (KIP-966)",
     "lost rename": "a power cut takes back the renaming of a file",
+    "log directory fails": "a node goes on without a part of what it holds",
     "partition without leader": "nobody who may lead is there",
     "pre-vote rejected": "a candidate is told that there is a leader, or that its log is too old",
     "producer-epoch overflow": "a transactional producer has used up its epochs and gets another id",

@@ -34,6 +34,8 @@ class Way:
         """Consumer groups have members."""
         self.compacts = seed % 3 == 2
         """Logs are compacted: a table, the payments, and what the coordinators write."""
+        self.directories = 2 if seed % 5 == 1 else 1
+        """How many log directories a node has."""
         self.deletes = seed % 4 == 2
         """There is a topic whose oldest records are deleted."""
 

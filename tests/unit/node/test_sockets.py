@@ -16,6 +16,7 @@ import pytest
 from tapelog.node.shell import IDLE_CHECK_MS
 from tapelog.node.transport import ACCEPT_PAUSE_MS
 from tapelog.server.connection import OUTGOING_BYTES_MAX
+from tapelog.wire.errors import ErrorCode
 from tapelog.wire.messages.api_versions_request import ApiVersionsRequest
 from tapelog.wire.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from tapelog.wire.messages.delete_topics_request import DeleteTopicsRequest
@@ -140,6 +141,34 @@ def test_what_is_not_in_the_page_cache_is_read_ahead_elsewhere(house: House, mon
     client.send(client.frame(ALL, 12))
     assert raw_records(client.answer(ALL, 12).responses[0].partitions[0]) == stored
     assert any(probes)
+
+
+def test_what_comes_from_the_disk_damaged_is_not_sent(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_topic(house, 3)
+    partition = house.core.topics[TOPIC].partitions[0]
+    assert partition is not None
+    real = os.preadv
+
+    def cold(fd: int, buffers: Any, offset: int, flags: int = 0) -> int:
+        if flags:
+            raise BlockingIOError(errno.EAGAIN, "not in memory")
+        return real(fd, buffers, offset)
+
+    monkeypatch.setattr(os, "preadv", cold)
+    second = partition.log.active.position_of(1)
+    with open(partition.log.active.path, "r+b") as rotten:
+        rotten.seek(second + 5000)
+        rotten.write(b"rot")
+    client = house.connect()
+    client.send(client.frame(ALL, 12))
+    house.turn_until(client.closed, "nothing wrong is sent")
+    house.turn_until(lambda: [str(one.reason) for one in partition.log.damaged] == ["wrong checksum"], "it is known")
+    again = house.connect()
+    again.send(again.frame(ALL, 12))
+    (before,) = again.answer(ALL, 12).responses[0].partitions
+    assert len(raw_records(before)) == second, "what lies before is served"
+    there = fetch_request(wants(0, 1, 1 << 30), max_bytes=1 << 30)
+    assert again.call(there, 12).responses[0].partitions[0].error_code == ErrorCode.CORRUPT_MESSAGE
 
 
 def test_a_client_that_stops_reading_holds_little_and_disturbs_nobody(house: House) -> None:

@@ -1,0 +1,112 @@
+"""Bit rot on one of three simulated nodes is found by scrubbing and repaired from another, leader or not."""
+
+from __future__ import annotations
+
+import pytest
+
+from tapelog.log.scrub import SegmentCheck
+from tapelog.replication.partition import Partition
+from tapelog.sim.cluster import Cluster
+from tapelog.sim.machine import Machine
+from tapelog.wire.errors import ErrorCode, KafkaError
+from tapelog.wire.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+from tapelog.wire.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from tapelog.wire.messages.fetch_response import FetchResponse
+from tapelog.wire.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from tapelog.wire.record_batch import Record, build_batch
+
+TOPIC = "ledger"
+RECORDS = 40
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    """Forty records in a dozen segments, on three nodes."""
+    cluster = Cluster(7, 3, {"tapelog.scrub.interval.ms": "5000", "log.cleaner.enable": "false"})
+    cluster.boot()
+    client = cluster.session("writer")
+    config = [
+        CreatableTopicConfig(name="internal.segment.bytes", value="1000"),
+        CreatableTopicConfig(name="index.interval.bytes", value="200"),
+    ]
+    topic = CreatableTopic(name=TOPIC, num_partitions=1, replication_factor=3, configs=config)
+    assert client.call(CreateTopicsRequest(topics=[topic], timeout_ms=5000), 7).topics[0].error_code == 0
+    cluster.world.run(2000)
+    for number in range(RECORDS):
+        batch = build_batch([Record(0, 1000 + number, b"k", b"%03d" % number * 60)])
+        data = [TopicProduceData(name=TOPIC, partition_data=[PartitionProduceData(index=0, records=batch)])]
+        answer = client.call(ProduceRequest(acks=-1, timeout_ms=5000, topic_data=data), 9)
+        assert answer.responses[0].partition_responses[0].error_code == 0
+    cluster.world.run(8000)
+    return cluster
+
+
+def held(machine: Machine) -> Partition:
+    assert machine.core is not None
+    found = machine.core.topics[TOPIC].partitions[0]
+    assert found is not None
+    return found
+
+
+def contents(machine: Machine) -> bytes:
+    """All batches of the log, as its files have them."""
+    return b"".join(machine.disk.read_file(segment.path) for segment in held(machine).log.segments.items)
+
+
+def right(machine: Machine) -> bool:
+    """Whether every batch has the right checksum."""
+    log = held(machine).log
+    for number, segment in enumerate(log.segments.items[:-1]):
+        data = machine.disk.read_file(segment.path)
+        check = SegmentCheck(segment.base_offset, len(data), log.segments.items[number + 1].base_offset)
+        while not check.done:
+            check.step(lambda position, size, data=data: data[position : position + size])  # type: ignore[misc]
+        if check.damage:
+            return False
+    return True
+
+
+@pytest.mark.parametrize("at", [70, 8, 11, 40], ids=["record", "length", "short length", "header"])
+@pytest.mark.parametrize("who", ["leader", "follower"])
+def test_rot_is_repaired_from_another_replica(cluster: Cluster, who: str, at: int) -> None:
+    leader = held(cluster.machines[0]).leader
+    victim = next(one for one in cluster.machines if (one.node_id == leader) == (who == "leader"))
+    log = held(victim).log
+    before = contents(victim)
+    segment = log.segments.items[3]
+    victim.disk.flip_bit(segment.path, segment.position_of(segment.base_offset + 1) + at, 6)
+    assert contents(victim) != before
+    assert not right(victim)
+    core = victim.core
+    assert core is not None
+    repaired = cluster.world.run_until(lambda: core.scrubbing.repairs.repaired > 0, 60_000)
+    assert repaired, "nobody repaired it"
+    assert contents(victim) == before
+    assert not log.damaged
+
+
+def test_what_two_replicas_have_lost_comes_from_the_third(cluster: Cluster) -> None:
+    before = contents(cluster.machines[0])
+    for victim in cluster.machines[:2]:
+        segment = held(victim).log.segments.items[2]
+        victim.disk.flip_bit(segment.path, 90, 1)
+    cluster.world.run_until(lambda: all(right(machine) for machine in cluster.machines), 120_000)
+    assert [contents(machine) == before for machine in cluster.machines] == [True] * 3
+
+
+def test_while_it_is_damaged_readers_wait_and_get_it_afterwards(cluster: Cluster) -> None:
+    leader = cluster.machines[held(cluster.machines[0]).leader - 1]
+    core, log = leader.core, held(leader).log
+    assert core is not None
+    segment = log.segments.items[3]
+    offset = segment.base_offset
+    leader.disk.flip_bit(segment.path, 90, 1)
+    cluster.world.run_until(lambda: core.scrubbing.found > 0, 60_000)
+    with pytest.raises(KafkaError) as told:
+        log.read(offset, 1 << 20, log.written_end, True)
+    assert told.value.code == ErrorCode.KAFKA_STORAGE_ERROR, "come back"
+    part = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=1 << 20)
+    request = FetchRequest(max_wait_ms=0, min_bytes=1, topics=[FetchTopic(topic=TOPIC, partitions=[part])])
+    response: FetchResponse = cluster.session("reader").call(request, 12)
+    assert response.responses[0].partitions[0].error_code == 0
+    assert not log.damaged
