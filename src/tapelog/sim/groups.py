@@ -38,8 +38,11 @@ class Groups:
         self.cluster = cluster
         self.entropy = entropy
         self.note = note
-        self.ledgers = [Ledger("shippers", parts), Ledger("packers", parts)]
+        self.ledgers = [Ledger(name, parts, self._boots) for name in ("shippers", "packers")]
         self._made = 0
+
+    def _boots(self, node_id: int) -> int:
+        return self.cluster.machines[node_id - 1].boots if node_id else 0
 
     def begin(self) -> None:
         """Two members each."""

@@ -1,14 +1,15 @@
 """Members of consumer groups in a simulated cluster, and what a group is promised.
 
 In one epoch the coordinator gives a partition to one member only, whichever node coordinates (a classic group's new
-coordinator may go by records that are lost later, as Kafka's does: its generations count per node); and no node gives
-it to anybody while the one before has it, has just been heard of, and has not given it back. Offsets that were
+coordinator may go by records that are lost later, as Kafka's does: its generations count per process); and no node
+gives it to anybody while the one before has it, has just been heard of, and has not given it back. Offsets that were
 acknowledged are there for whoever owns the partition next, and never go back: commits of members that are none any
 more are refused. `sim.consuming` and `sim.classic` have the two protocols; `sim.groups` drives them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from tapelog.sim.routing import Router
@@ -55,19 +56,21 @@ LATER: Final = frozenset(
 class Ledger:
     """What a group was told."""
 
-    def __init__(self, name: str, parts: list[Part]) -> None:
+    def __init__(self, name: str, parts: list[Part], boots: Callable[[int], int]) -> None:
         self.name = name
         self.parts = parts
+        self.boots = boots
+        """How often a node was started."""
         self.acknowledged: dict[Part, int] = {}
         self.attempted: dict[Part, int] = {}
         self.refused = 0
         self.members: list[Member] = []
-        self._told: dict[tuple[int, Part, int | None], str] = {}
+        self._told: dict[tuple[int, Part, tuple[int, int] | None], str] = {}
 
     def told(self, epoch: int, part: Part, member: Member) -> None:
         """The coordinator says that the partition is that member's in that epoch."""
         name = f"{self.name}: {part[0]}-{part[1]}"
-        owner = self._told.setdefault((epoch, part, None if member.checks_epochs else member.coordinator), member.id)
+        owner = self._told.setdefault((epoch, part, None if member.checks_epochs else member.process), member.id)
         assert owner == member.id, f"{name} is given to {owner} and {member.id} in epoch {epoch}"
         for other in self.members if member.sure else ():
             if other is not member and part in other.owned and other.sure and other.coordinator == member.coordinator:
@@ -95,6 +98,8 @@ class Member:
         """When it sent the last request to which the coordinator said that all is well."""
         self.coordinator: int | None = None
         """Who said so."""
+        self.process = (0, 0)
+        """The same, and in which of its lives."""
         self._offsets: dict[Part, int] = {}
         self._busy = False
         self._committing = False
@@ -153,6 +158,8 @@ class Member:
             if not self.gone and response is not None:
                 if response.error_code == 0:
                     self.heard_ms, self.coordinator = sent_ms, self.router.known.get(where)
+                    node_id = self.coordinator or 0
+                    self.process = node_id, self.ledger.boots(node_id)
                 done(response)
 
         self.router.send(request, version, answered, where)
