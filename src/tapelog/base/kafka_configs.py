@@ -179,13 +179,7 @@ BROKER: Final[tuple[Row, ...]] = (
     ("kafka.metrics.polling.interval.secs", 3, "10", 2, "1.."),
     ("kafka.metrics.reporters", 7, "", 2, ""),
     ("leader.imbalance.check.interval.seconds", 5, "300", 0, "1.."),
-    (
-        "listener.security.protocol.map",
-        2,
-        "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT",
-        2,
-        "",
-    ),
+    ("listener.security.protocol.map", 2, "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT", 2, ""),
     ("listeners", 7, "PLAINTEXT://:9092", 0, ""),
     ("log.cleaner.backoff.ms", 5, "15000", 1, "0.."),
     ("log.cleaner.dedupe.buffer.size", 5, "134217728", 1, ""),
@@ -263,13 +257,7 @@ BROKER: Final[tuple[Row, ...]] = (
     ("offsets.topic.num.partitions", 3, "50", 0, "1.."),
     ("offsets.topic.replication.factor", 4, "3", 0, "1.."),
     ("offsets.topic.segment.bytes", 3, "104857600", 0, "1.."),
-    (
-        "principal.builder.class",
-        8,
-        "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder",
-        1,
-        "",
-    ),
+    ("principal.builder.class", 8, "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder", 1, ""),
     ("process.roles", 7, None, 0, "list:broker,controller"),
     ("producer.id.expiration.check.interval.ms", 3, "600000", 2, "1.."),
     ("producer.id.expiration.ms", 3, "86400000", 2, "1.."),
@@ -297,13 +285,7 @@ BROKER: Final[tuple[Row, ...]] = (
     ("remote.log.manager.task.retry.jitter", 6, "0.2", 2, "0..0.5"),
     ("remote.log.manager.thread.pool.size", 3, "2", 1, "1.."),
     ("remote.log.metadata.custom.metadata.max.bytes", 3, "128", 2, "0.."),
-    (
-        "remote.log.metadata.manager.class.name",
-        2,
-        "org.apache.kafka.server.log.remote.metadata.storage.TopicBasedRemoteLogMetadataManager",
-        1,
-        "nonempty",
-    ),
+    ("remote.log.metadata.manager.class.name", 2, "org.apache.kafka.server.log.remote.metadata.storage.TopicBasedRemoteLogMetadataManager", 1, "nonempty"),
     ("remote.log.metadata.manager.class.path", 2, None, 1, ""),
     ("remote.log.metadata.manager.impl.prefix", 2, "rlmm.config.", 1, "nonempty"),
     ("remote.log.metadata.manager.listener.name", 2, None, 1, "nonempty"),
@@ -367,20 +349,8 @@ BROKER: Final[tuple[Row, ...]] = (
     ("sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms", 5, "10000", 2, ""),
     ("sasl.oauthbearer.jwks.endpoint.retry.backoff.ms", 5, "100", 2, ""),
     ("sasl.oauthbearer.jwks.endpoint.url", 2, None, 1, ""),
-    (
-        "sasl.oauthbearer.jwt.retriever.class",
-        8,
-        "org.apache.kafka.common.security.oauthbearer.DefaultJwtRetriever",
-        1,
-        "",
-    ),
-    (
-        "sasl.oauthbearer.jwt.validator.class",
-        8,
-        "org.apache.kafka.common.security.oauthbearer.DefaultJwtValidator",
-        1,
-        "",
-    ),
+    ("sasl.oauthbearer.jwt.retriever.class", 8, "org.apache.kafka.common.security.oauthbearer.DefaultJwtRetriever", 1, ""),
+    ("sasl.oauthbearer.jwt.validator.class", 8, "org.apache.kafka.common.security.oauthbearer.DefaultJwtValidator", 1, ""),
     ("sasl.oauthbearer.scope", 2, None, 1, ""),
     ("sasl.oauthbearer.scope.claim.name", 2, "scope", 2, ""),
     ("sasl.oauthbearer.sub.claim.name", 2, "sub", 2, ""),
@@ -502,29 +472,7 @@ CLIENT_METRICS: Final[tuple[Row, ...]] = (
 
 # Accepted but never shown.
 INTERNAL: Final[frozenset[str]] = frozenset(
-    [
-        "controller.performance.always.log.threshold.ms",
-        "controller.performance.sample.period.ms",
-        "group.consumer.regex.refresh.interval.ms",
-        "group.share.initialize.retry.interval.ms",
-        "group.share.persister.class.name",
-        "internal.metadata.delete.delay.millis",
-        "internal.metadata.log.segment.bytes",
-        "internal.metadata.max.batch.size.in.bytes",
-        "internal.segment.bytes",
-        "log.initial.task.delay.ms",
-        "producer.id.expiration.check.interval.ms",
-        "remote.log.index.file.cache.ttl.ms",
-        "remote.log.manager.task.retry.backoff.max.ms",
-        "remote.log.manager.task.retry.backoff.ms",
-        "remote.log.manager.task.retry.jitter",
-        "server.max.startup.time.ms",
-        "share.coordinator.cold.partition.snapshot.interval.ms",
-        "share.coordinator.state.topic.prune.interval.ms",
-        "unclean.leader.election.interval.ms",
-        "unstable.api.versions.enable",
-        "unstable.feature.versions.enable",
-    ]
+    ["controller.performance.always.log.threshold.ms", "controller.performance.sample.period.ms", "group.consumer.regex.refresh.interval.ms", "group.share.initialize.retry.interval.ms", "group.share.persister.class.name", "internal.metadata.delete.delay.millis", "internal.metadata.log.segment.bytes", "internal.metadata.max.batch.size.in.bytes", "internal.segment.bytes", "log.initial.task.delay.ms", "producer.id.expiration.check.interval.ms", "remote.log.index.file.cache.ttl.ms", "remote.log.manager.task.retry.backoff.max.ms", "remote.log.manager.task.retry.backoff.ms", "remote.log.manager.task.retry.jitter", "server.max.startup.time.ms", "share.coordinator.cold.partition.snapshot.interval.ms", "share.coordinator.state.topic.prune.interval.ms", "unclean.leader.election.interval.ms", "unstable.api.versions.enable", "unstable.feature.versions.enable"]
 )
 
 # Broker names that may change without a restart: True where only broker by broker.
