@@ -162,7 +162,7 @@ def _translated(name: str) -> Iterator[None]:
         yield
     except StoreError:
         raise
-    except (FileNotFoundError, NotADirectoryError) as error:
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
         raise ObjectMissingError(f"there is no {name}") from error
     except PermissionError as error:
         raise RefusedError(f"{error}: give the broker's user access to the tier's directory") from error

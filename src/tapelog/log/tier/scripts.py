@@ -22,6 +22,7 @@ from tapelog.log.tier.store import (
     ObjectStore,
     RefusedError,
     StoreError,
+    UnavailableError,
     Version,
 )
 from tapelog.log.tier.topic import TopicDocument
@@ -104,8 +105,8 @@ def probe(token: str) -> Script:
                 "other's manifests. Use a store that has conditional puts"
             )
         yield Put(name, b"again", version)
-    except ConflictError as error:
-        raise RefusedError(f"the store refuses a conditional put that it should accept: {error}") from None
+    except ConflictError as error:  # an answer was lost and the call repeated by the library, most likely
+        raise UnavailableError(f"the store refused a conditional put that it should accept: {error}") from None
     yield Delete((name,))
 
 

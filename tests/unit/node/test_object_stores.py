@@ -1,0 +1,186 @@
+"""Stores behind URLs: conditions are heeded, listings are in order, nothing is half written."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tapelog.base.node_config import Listener, NodeConfig, NodeConfigError
+from tapelog.log.tier import scripts
+from tapelog.log.tier.store import (
+    ABSENT,
+    ConflictError,
+    ObjectMissingError,
+    ObjectStore,
+    RefusedError,
+    StoreError,
+    UnavailableError,
+    Version,
+)
+from tapelog.node.directory_store import DirectoryBackend
+from tapelog.node.object_stores import open_backend, tier_url
+from tapelog.node.tier_store import ThreadedStore
+from tapelog.sim.objects import Bucket, SimStore
+from tapelog.wire.crc import crc32c
+
+
+@pytest.fixture
+def backend(tmp_path: Path) -> DirectoryBackend:
+    found = open_backend(f"file://{tmp_path}/tier")
+    assert isinstance(found, DirectoryBackend)
+    return found
+
+
+def test_an_object_is_read_as_it_was_written_whole_and_in_ranges(backend: DirectoryBackend) -> None:
+    backend.upload("a/b/c", iter((b"hello ", b"world")))
+    assert backend.get("a/b/c").data == b"hello world"
+    assert backend.get_ranges("a/b/c", [(0, 5), (6, 5)]) == [b"hello", b"world"]
+    assert backend.checksum("a/b/c", 11) == crc32c(b"hello world")
+    with pytest.raises(UnavailableError):
+        backend.get_ranges("a/b/c", [(6, 6)])
+    with pytest.raises(UnavailableError):
+        backend.checksum("a/b/c", 12)
+    with pytest.raises(ObjectMissingError):
+        backend.get("a/b")
+
+
+def test_a_conditional_put_heeds_its_condition(backend: DirectoryBackend) -> None:
+    first = backend.put("m", b"1", ABSENT)
+    with pytest.raises(ConflictError):
+        backend.put("m", b"2", ABSENT)
+    second = backend.put("m", b"2", first)
+    with pytest.raises(ConflictError):
+        backend.put("m", b"3", first)
+    with pytest.raises(ConflictError):
+        backend.put("other", b"3", first)
+    assert backend.get("m").data == b"2" and backend.get("m").version == second
+
+
+def test_of_many_writers_under_one_condition_one_wins(tmp_path: Path) -> None:
+    backends = [DirectoryBackend(str(tmp_path)) for _ in range(8)]
+    version = backends[0].put("m", b"0")
+    won: list[int] = []
+
+    def write(number: int) -> None:
+        try:
+            backends[number].put("m", b"%d" % (number + 1), version)
+            won.append(number)
+        except ConflictError:
+            pass
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(won) == 1 and backends[0].get("m").data == b"%d" % (won[0] + 1)
+
+
+def test_a_listing_is_in_order_page_by_page_and_shows_no_private_files(backend: DirectoryBackend) -> None:
+    names = sorted(f"t/{a}/{b}" for a in ("x", "x-1", "x.1", "y") for b in ("1", "10", "2"))
+    for name in names:
+        backend.put(name, b"12")
+    found = backend.list("t/")
+    assert [item.name for item in found.objects] == names and not found.more
+    assert [item.name for item in backend.list("t/", names[4]).objects] == names[5:]
+    assert [item.name for item in backend.list("t/x/").objects] == ["t/x/1", "t/x/10", "t/x/2"]
+    assert [item.name for item in backend.list("").objects] == names
+    assert backend.list("nothing/").objects == ()
+
+
+def test_deleting_is_fine_twice_and_leaves_no_directories(backend: DirectoryBackend, tmp_path: Path) -> None:
+    backend.put("t/a/b", b"1")
+    backend.delete(["t/a/b", "t/a/c"])
+    backend.delete(["t/a/b"])
+    assert [path.name for path in (tmp_path / "tier").iterdir()] == [".tapelog"]
+
+
+def test_an_upload_whose_source_fails_leaves_nothing(backend: DirectoryBackend, tmp_path: Path) -> None:
+    def pieces() -> Iterator[bytes]:
+        yield b"half"
+        raise StoreError("no more")
+
+    with pytest.raises(StoreError):
+        backend.upload("t/a", pieces())
+    assert backend.list("").objects == ()
+    assert not list((tmp_path / "tier" / ".tapelog").glob("*.tmp"))
+
+
+def run(script: scripts.Script, store: ObjectStore) -> StoreError | None:
+    ended: list[StoreError | None] = []
+    scripts.play(script, store, ended.append)
+    return ended[0]
+
+
+def test_a_store_that_ignores_conditions_is_refused() -> None:
+    bucket = Bucket()
+    assert run(scripts.probe("x"), SimStore(bucket)) is None and not bucket.objects
+    bucket.conditional = False
+    error = run(scripts.probe("x"), SimStore(bucket))
+    assert isinstance(error, RefusedError) and "conditional" in str(error)
+
+
+def test_the_probe_of_a_store_that_does_not_answer_may_be_repeated() -> None:
+    store = SimStore(Bucket())
+    store.weather.gone = True
+    assert isinstance(run(scripts.probe("x"), store), UnavailableError)
+
+
+@pytest.mark.parametrize("url", ["", "s3:", "s3://", "ftp://x/y", "/tmp/x", "file://"])
+def test_a_url_that_is_none_says_what_one_looks_like(url: str) -> None:
+    with pytest.raises(RefusedError, match="s3://bucket/prefix"):
+        open_backend(url)
+
+
+def config(**settings: str) -> NodeConfig:
+    voters = settings.pop("voters", "")
+    return NodeConfig(
+        node_id=1,
+        cluster_id="simulated-cluster-id00",
+        listeners=[Listener.parse("PLAINTEXT://127.0.0.1:0")],
+        controller_listener=Listener.parse("CONTROLLER://127.0.0.1:0"),
+        log_dirs=["/data"],
+        voters=[voters] if voters else None,
+        settings={"remote.log.storage.system.enable": "true", **{k.replace("_", "."): v for k, v in settings.items()}},
+    )
+
+
+def test_a_node_alone_has_its_tier_beside_its_logs_and_a_cluster_must_say_where() -> None:
+    assert tier_url(config()) == "file:///data/tier"
+    assert tier_url(config(tapelog_tier_url="s3://bucket/x")) == "s3://bucket/x"
+    with pytest.raises(NodeConfigError, match=r"tapelog\.tier\.url"):
+        tier_url(config(voters="1@127.0.0.1:9093:AAAAAAAAAAAAAAAAAAAAAA"))
+
+
+def test_results_and_errors_arrive_on_the_loop(tmp_path: Path) -> None:
+    posted: list[Callable[[], None]] = []
+    arrived = threading.Event()
+
+    def post(action: Callable[[], None]) -> None:
+        posted.append(action)
+        arrived.set()
+
+    store = ThreadedStore(lambda: DirectoryBackend(str(tmp_path)), post, copiers=2, bytes_per_second=lambda: 1 << 40)
+    results: list[object] = []
+
+    def wait() -> object:
+        assert arrived.wait(10)
+        arrived.clear()
+        assert not results, "nothing is told off the loop"
+        posted.pop()()
+        return results.pop()
+
+    store.put("a", b"1", ABSENT, results.append)
+    assert isinstance(wait(), Version)
+    store.put("a", b"1", ABSENT, results.append)
+    assert isinstance(wait(), ConflictError)
+
+    def broken() -> Iterator[bytes]:
+        raise ValueError("rotten")
+        yield b""
+
+    store.upload("b", broken, results.append)
+    assert "rotten" in str(wait())
