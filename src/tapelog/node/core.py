@@ -209,6 +209,10 @@ class NodeCore(NodeApi):
                     waiter.retry()
             if hub.isr_changes:
                 self.isr.flush()
+            if hub.troubled:
+                troubled, hub.troubled = hub.troubled, []
+                for held, trouble in troubled:
+                    self.storage.suspect(trouble, held.log.disk)
             if fetchers.busy:
                 fetchers.settle()
             if not ((hub.dirty and not later) or hub.advanced or hub.ripe or self.coordinators.busy or fetchers.busy):
@@ -397,6 +401,10 @@ class NodeCore(NodeApi):
 
     def cleaning_of(self, partition: Partition) -> CleaningState | None:
         return self.cleaner.state_of(partition)
+
+    def disk_trouble(self, error: DiskError) -> None:
+        for directory in self.directory.every:
+            self.storage.suspect(error, directory.disk)
 
     @property
     def log_dirs(self) -> list[LogDir]:

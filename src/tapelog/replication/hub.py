@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tapelog.base.ports import Disk
+    from tapelog.base.ports import Disk, DiskError
     from tapelog.replication.partition import Partition
     from tapelog.replication.traffic import Traffic
     from tapelog.replication.waiting import FetchWaiter
@@ -51,6 +51,8 @@ class Hub:
         """When the last fetch of each follower arrived, whatever it named."""
         self.busy: dict[Partition, Traffic] = {}
         """Partitions that are written or read here: the clock makes rates of their counters."""
+        self.troubled: list[tuple[Partition, DiskError]] = []
+        """Partitions whose files could not be read when something was appended."""
         self.full: list[Disk] = []
         """Disks with so little room that it is kept for what the node itself must write."""
         self.lag_ms_max = 30_000

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tapelog.base.ports import DiskError
 from tapelog.log.log import CLIENT, COORDINATOR, REPLICATION, Appended, FlushTicket, Log
 from tapelog.replication.admission import admit
 from tapelog.replication.guards import Guards
@@ -83,7 +84,10 @@ class Partition(WaitingRoom):
         """Validate, give offsets to, and queue one batch; raises KafkaError and changes nothing when it is refused."""
         if self._hindered:
             admit(self, origin, end - start)
-        appended = self.log.append(buf, start, end, self.leader_epoch, origin)
+        try:
+            appended = self.log.append(buf, start, end, self.leader_epoch, origin)
+        except DiskError as trouble:
+            raise self._troubled(trouble) from trouble
         if not appended.duplicate:
             traffic = self.traffic if self.traffic is not None else self.counted()
             traffic.wrote(end - start, appended.last_offset - appended.base_offset + 1)
@@ -91,6 +95,11 @@ class Partition(WaitingRoom):
                 self._queued = True
                 self.hub.dirty.append(self)
         return appended
+
+    def _troubled(self, trouble: DiskError) -> KafkaError:
+        """Reading its own files failed: the node is told, and who appends."""
+        self.hub.troubled.append((self, trouble))
+        return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(trouble))
 
     @property
     def lacks_room(self) -> bool:
@@ -133,7 +142,10 @@ class Partition(WaitingRoom):
         assert not self.leading, "a leader takes no batches from others"
         if self.hub.full and self.lacks_room:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "more than there is room for here")
-        appended = self.log.append(buf, start, end, self.leader_epoch, REPLICATION)
+        try:
+            appended = self.log.append(buf, start, end, self.leader_epoch, REPLICATION)
+        except DiskError as trouble:
+            raise self._troubled(trouble) from trouble
         if not self._queued:
             self._queued = True
             self.hub.dirty.append(self)

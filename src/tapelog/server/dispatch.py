@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from librt.strings import read_i16_be, read_i32_be
 from mypy_extensions import mypyc_attr
 
+from tapelog.base.ports import DiskError
 from tapelog.server.call import Call
 from tapelog.server.connection import Connection
 from tapelog.server.routes import FORWARDED, ON_BROKER, ROUTES, Route, unsupported_version_response
@@ -92,6 +93,9 @@ class Dispatcher:
             route.handle(self.node, call, request)
         except KafkaError as error:
             self.reply_error(call, error)
+        except DiskError as trouble:
+            self.node.disk_trouble(trouble)
+            self.reply_error(call, KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(trouble)))
         except Exception:
             self.failed(call)
 

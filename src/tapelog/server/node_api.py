@@ -233,6 +233,10 @@ class NodeApi:
         """How clean its log is; None if it is not compacted."""
         raise NotImplementedError
 
+    def disk_trouble(self, error: DiskError) -> None:
+        """Some disk failed, nobody knows which: all are tested."""
+        raise NotImplementedError
+
     @property
     def log_dirs(self) -> list[LogDir]:
         """Where the logs are: each directory, in the order of the configuration."""

@@ -173,6 +173,18 @@ def test_a_disk_that_cannot_be_read_any_more_takes_its_directory_offline(rig: Ri
     assert rig.values(index=kept) == [b"a"]
 
 
+def test_an_append_that_finds_the_disk_gone_is_a_storage_error(rig: Rig) -> None:
+    """After a restart the first append looks at the segment's first batch (seeds 316 and 351)."""
+    lost = one_in(rig, THERE)
+    rig.produce(rig.batch(b"a"), index=lost)
+    rig.reboot(rig.node.stop)
+    break_there(rig)
+    assert rig.produce(index=lost).error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    rig.node.pass_time(100)
+    assert image(rig, lost).leader == NO_LEADER
+    assert rig.produce(index=one_in(rig, HERE)).error_code == 0
+
+
 def test_new_partitions_go_to_what_is_left(rig: Rig) -> None:
     break_there(rig)
     rig.produce(index=one_in(rig, THERE))
