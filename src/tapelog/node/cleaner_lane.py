@@ -110,8 +110,8 @@ class Lane:
             self._come_to_nothing("the log is gone, or was cut")
         elif held.disk in self.node.hub.full:
             self._come_to_nothing("the disk is full")
-        elif not held.config.compact:
-            self._come_to_nothing("its topic is not compacted any more")
+        elif not held.config.compact or held.config.hold:
+            self._come_to_nothing("its topic is not to be compacted any more")
 
     def _told(self, report: Report) -> None:
         if isinstance(report, Cleaned):
@@ -127,8 +127,8 @@ class Lane:
         held = self.held
         if self._installing or held is None:
             return
-        if self._partition.offline or not held.config.compact:
-            self._come_to_nothing("its directory is offline, or its topic not compacted any more")
+        if self._partition.offline or not held.config.compact or held.config.hold:
+            self._come_to_nothing("its directory is offline, or its topic not to be compacted any more")
             return
         if not self._groups:
             if isinstance(self._end, Done):
@@ -203,7 +203,7 @@ class Lane:
 
     def _failed(self, held: Log, report: Failed) -> None:
         changed = held.closed or held.generation != self._generation
-        if report.kind == orders.DISK:
+        if report.kind == orders.DISK and not changed:
             self.node.storage.suspect(DiskError(report.reason), held.disk)
             self._come_to_nothing(report.reason)
         elif report.kind == orders.UNCLEANABLE and not changed:

@@ -425,6 +425,19 @@ def test_a_disk_that_fails_in_the_middle_of_a_swap_leaves_a_log_that_can_be_open
     assert leftovers(rig) == []
 
 
+def test_a_topic_on_hold_keeps_everything_whatever_the_cluster_s_default_says() -> None:
+    rig = Rig()
+    rig.create(segment_ms="1000", min_cleanable_dirty_ratio="0.01", tapelog_tier_hold="true")
+    fill(rig)
+    alter(rig, 4, "", log_cleanup_policy="compact")
+    rig.node.pass_time(SOON_MS)
+    assert rig.partition().log.config.compact
+    assert len(found(rig)) == 13
+    alter(rig, 2, TOPIC, tapelog_tier_hold="false")
+    rig.node.pass_time(SOON_MS)
+    assert found(rig) == CLEAN
+
+
 def test_records_deleted_while_a_log_is_cleaned_stay_deleted() -> None:
     rig = Rig()
     rig.create(**{**SMALL, "cleanup_policy": "compact,delete"}, retention_ms="-1")
