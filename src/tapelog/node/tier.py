@@ -89,7 +89,7 @@ class Tier:
             self.topics.start()
             self._tick()
             return
-        if self.error != str(error):
+        if self.failing_since_ms < 0:
             log.error("the tier cannot be used: %s. Tried again from time to time; nothing is lost meanwhile", error)
         self.error = str(error)
         if self.failing_since_ms < 0:

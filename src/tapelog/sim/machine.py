@@ -23,6 +23,7 @@ from tapelog.sim.clock import NodeClock
 from tapelog.sim.disk import SimDisk
 from tapelog.sim.entropy import SimEntropy
 from tapelog.sim.net import SimNet
+from tapelog.sim.objects import Bucket, SimStore, Weather
 from tapelog.sim.streams import End
 from tapelog.sim.world import NEVER_MS, World
 
@@ -81,6 +82,10 @@ class Machine:
         self.disk = _new_disk(entropy, self.timers)
         self.others = {f"more-{n}": _new_disk(entropy, self.timers) for n in range(1, directories)}
         """The disks of further log directories."""
+        self.bucket: Bucket | None = None
+        """Where its old segments go, if anywhere; outlives the machine."""
+        self.store: SimStore | None = None
+        """Its way there, while it runs."""
         self.host = net.host(self.name)
         self.host.hand = self.hand
         self.core: NodeCore | None = None
@@ -191,6 +196,9 @@ class Machine:
         )
         core.halt = self._halt
         core.refused = self._refused
+        if self.bucket is not None:
+            weather = self.store.weather if self.store is not None else Weather()
+            core.store = self.store = SimStore(self.bucket, self.timers, self.entropy.fork(), weather)
         self.core = core
         core.boot()
         self.host.ports[CONTROLLER_PORT] = lambda end, source: self._accept(end, source, CONTROLLER)

@@ -87,9 +87,15 @@ class Weather:
 class SimStore:
     """One node's ObjectStore."""
 
-    def __init__(self, bucket: Bucket, timers: Timers | None = None, entropy: SimEntropy | None = None) -> None:
+    def __init__(
+        self,
+        bucket: Bucket,
+        timers: Timers | None = None,
+        entropy: SimEntropy | None = None,
+        weather: Weather | None = None,
+    ) -> None:
         self.bucket = bucket
-        self.weather = Weather()
+        self.weather = Weather() if weather is None else weather
         self.calls = 0
         self.before: Callable[[str, str], None] = _ignore
         """Called with verb and name before each call is carried out; may raise a StoreError, or kill the process."""

@@ -1,0 +1,169 @@
+"""A tiered topic on three simulated nodes that are killed, paused and replaced, with a bad way to the bucket.
+
+Every acknowledged record is read back from its beginning by an ordinary client, most of it from the bucket; what the
+manifest names is whole; nothing else is left there.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tapelog.log.tier import layout, manifest, walk
+from tapelog.log.tier.manifest import Manifest, Page
+from tapelog.sim.cluster import Cluster
+from tapelog.sim.entropy import SimEntropy
+from tapelog.sim.objects import Bucket, Weather
+from tapelog.wire.crc import crc32c
+from tapelog.wire.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+from tapelog.wire.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from tapelog.wire.messages.fetch_response import FetchResponse
+from tapelog.wire.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from tapelog.wire.record_batch import Record, build_batch, iterate
+from tests.support.rig import raw_records
+
+TOPIC = "ledger"
+SETTINGS = {
+    "remote.log.storage.system.enable": "true",
+    "tapelog.tier.url": "s3://simulated/tier",
+    "log.retention.check.interval.ms": "1000",
+    "remote.log.manager.task.retry.backoff.ms": "100",
+    "remote.log.manager.task.retry.backoff.max.ms": "1000",
+    "tapelog.tier.orphan.check.interval.ms": "5000",
+    "log.cleaner.enable": "false",
+}
+TIERED = {
+    "remote.storage.enable": "true",
+    "internal.segment.bytes": "1000",
+    "index.interval.bytes": "200",
+    "local.retention.bytes": "1",
+    "retention.ms": "-1",
+    "min.insync.replicas": "2",
+}
+STORMS = (Weather(), Weather(300), Weather(100, 50, 0), Weather(100, 25, 25), Weather(gone=True))
+
+
+class Life:
+    """One cluster's life from a seed."""
+
+    def __init__(self, seed: int) -> None:
+        self.chance = SimEntropy(seed)
+        self.bucket = Bucket()
+        self.cluster = Cluster(seed, 3, SETTINGS)
+        for machine in self.cluster.machines:
+            machine.bucket = self.bucket
+        self.cluster.boot()
+        self.client = self.cluster.session("application")
+        configs = [CreatableTopicConfig(name=name, value=value) for name, value in TIERED.items()]
+        topic = CreatableTopic(name=TOPIC, num_partitions=1, replication_factor=3, configs=configs)
+        assert self.client.call(CreateTopicsRequest(topics=[topic], timeout_ms=5000), 7).topics[0].error_code == 0
+        self.cluster.world.run(2000)
+        self.written: list[bytes] = []
+
+    def write(self, count: int) -> None:
+        """Each acknowledged by all before the next; sent again until it is."""
+        for _ in range(count):
+            value = b"%05d" % len(self.written) * 30
+            batch = build_batch([Record(0, 1000 + len(self.written), b"k", value)])
+            data = [TopicProduceData(name=TOPIC, partition_data=[PartitionProduceData(index=0, records=batch)])]
+            for _ in range(200):
+                answer = self.client.call(ProduceRequest(acks=-1, timeout_ms=5000, topic_data=data), 9)
+                if answer.responses[0].partition_responses[0].error_code == 0:
+                    self.written.append(value)
+                    break
+                self.cluster.world.run(200)
+            else:
+                raise AssertionError("never acknowledged")
+
+    def trouble(self) -> None:
+        """Something happens to a node or to its way to the bucket."""
+        chance, cluster = self.chance, self.cluster
+        machine = cluster.machines[chance.below(3)]
+        if machine.store is not None:
+            machine.store.weather = STORMS[chance.below(len(STORMS))]
+        if all(one.up and not one.paused for one in cluster.machines):
+            match chance.below(4):
+                case 0:
+                    machine.kill()
+                case 1:
+                    machine.power_cut()
+                case 2:
+                    machine.pause()
+        else:
+            for one in cluster.machines:
+                if one.paused:
+                    one.go_on()
+                cluster.start(one)
+
+    def heal(self) -> None:
+        """Everybody is there, the weather is fine, time passes."""
+        for machine in self.cluster.machines:
+            if machine.paused:
+                machine.go_on()
+            self.cluster.start(machine)
+        self.cluster.world.run(5000)
+        for machine in self.cluster.machines:
+            if machine.store is not None:
+                machine.store.weather = Weather()
+        assert self.cluster.world.run_until(self.cluster.whole, 120_000)
+        self.cluster.world.run(60_000)
+
+    def read(self) -> list[bytes]:
+        """All values, from offset 0 on."""
+        values: list[bytes] = []
+        offset = 0
+        for _ in range(5000):
+            part = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=1 << 20)
+            request = FetchRequest(max_wait_ms=500, min_bytes=1, topics=[FetchTopic(topic=TOPIC, partitions=[part])])
+            response: FetchResponse = self.client.call(request, 12)
+            found = response.responses[0].partitions[0]
+            assert found.error_code == 0, found.error_code
+            data = raw_records(found)
+            for record in iterate(data, 0, len(data)):
+                if record.offset >= offset:
+                    values.append(record.value or b"")
+                    offset = record.offset + 1
+            if offset >= found.high_watermark:
+                return values
+        raise AssertionError("no end")
+
+
+def check_bucket(bucket: Bucket) -> Manifest:
+    """What the manifest names is there and whole, and nothing else is."""
+    names = [name for name in bucket.objects if name.endswith(layout.MANIFEST)]
+    assert len(names) == 1
+    prefix, head = names[0][: -len(layout.MANIFEST)], manifest.decode(bucket.objects[names[0]])
+    pages: dict[str, Page] = {}
+    while True:
+        try:
+            named = walk.named_between(head, pages, 0, 1 << 62)
+            entries = list(walk.oldest_first(head, pages))
+            break
+        except walk.PageWantedError as wanted:
+            pages[wanted.ref.name] = manifest.decode_page(bucket.objects[prefix + wanted.ref.name])
+    for entry in entries:
+        data = bucket.objects[prefix + entry.name]
+        assert len(data) == entry.size and crc32c(data[: entry.log_size]) == entry.log_crc
+        assert layout.tail_crc(data) == entry.tail_crc
+    others = [name for name in bucket.objects if not name.endswith((layout.MANIFEST, layout.TOPIC_DOCUMENT))]
+    others = [name for name in others if not name.startswith("probes/")]
+    assert sorted(others) == sorted(prefix + name for name in named)
+    return head
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(int(os.environ.get("TAPELOG_TIER_SEEDS", "2"))))
+def test_what_was_acknowledged_is_read_back_from_the_bucket_whatever_happened(seed: int) -> None:
+    life = Life(seed)
+    for _ in range(12):
+        life.write(8)
+        life.trouble()
+        life.cluster.world.run(3000)
+    life.heal()
+    life.write(8)
+    life.cluster.world.run(30_000)
+    head = check_bucket(life.bucket)
+    assert head.end_offset > len(life.written) // 2
+    values = life.read()
+    assert list(dict.fromkeys(values)) == life.written, "nothing lost, nothing out of order (a retry may repeat)"
