@@ -61,6 +61,8 @@ def _greatest_behind(segment: Segment, start_offset: int) -> int:
     while at < segment.size:
         head = file.read(at, rb.HEADER_SIZE)
         size = rb.batch_size(head, 0)
+        if size < rb.HEADER_SIZE:
+            break  # damaged
         if rb.record_count(head, 0) and rb.base_offset(head, 0) >= start_offset:
             newest = max(newest, rb.max_timestamp(head, 0))
         else:
@@ -76,6 +78,8 @@ def _in_segment(segment: Segment, at: int, timestamp: int, start_offset: int) ->
     while at < segment.size:
         head = file.read(at, rb.HEADER_SIZE)
         size = rb.batch_size(head, 0)
+        if size < rb.HEADER_SIZE:
+            break  # damaged
         if rb.max_timestamp(head, 0) >= timestamp and rb.last_offset(head, 0) >= start_offset:
             for record in rb.iterate(file.read(at, size), 0, size):
                 if record.timestamp >= timestamp and record.offset >= start_offset:

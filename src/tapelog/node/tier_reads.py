@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from tapelog.base.ports import DiskError
 from tapelog.base.timers import Timer
 from tapelog.log.tier import reading
 from tapelog.log.tier.manifest import Manifest
@@ -70,10 +71,16 @@ class TierReads(TierReading):
         return self._ask(view, lambda: reading.greatest(view, partition.log))
 
     def _ask(self, view: View, question: Callable[[], R]) -> R:
+        """What is in an object need not be what should be: nothing but these errors reaches the loop."""
         try:
             return question()
+        except (NotHereError, KafkaError, DiskError):
+            raise
         except UnreadableError as error:
             raise view.unreadable(error) from None
+        except Exception as error:
+            self.pieces.complain(f"the tier cannot be read: {view.prefix}: {type(error).__name__}: {error}")
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)) from error
 
     # --- for replicas ------------------------------------------------------------------------------------------------
 
@@ -133,7 +140,7 @@ class _Question(Waiter):
         except NotHereError as missing:
             self._waits_for = missing.piece
             missing.piece.waiters[self] = None
-        except KafkaError as error:
+        except (KafkaError, DiskError) as error:
             self._reads.pieces.complain(f"a new replica cannot begin: {error}")
             self._end(None)
 

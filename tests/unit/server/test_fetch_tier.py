@@ -136,6 +136,24 @@ def test_an_object_that_should_be_there_and_is_not_is_a_storage_error_and_never_
     assert (code, offset) == (int(ErrorCode.KAFKA_STORAGE_ERROR), second.base_offset)
 
 
+def test_an_object_that_is_damaged_is_a_storage_error_and_the_node_goes_on() -> None:
+    rig = TierRig()
+    began = rig.clock.wall_ms()
+    rig.fill(100)
+    local = rig.move()
+    copies = rig.copies[0]
+    for number, entry in enumerate(copies.head.segments):
+        data = bytearray(rig.bucket.objects[copies.prefix + entry.name])
+        at = (entry.log_size + 3, 0, 8, entry.log_size // 2)[number % 4]
+        data[at : at + 40] = b"\xff\xff\xf0\x00" * 10
+        rig.bucket.put(copies.prefix + entry.name, bytes(data))
+    for offset in range(0, local, 7):
+        assert rig.read(offset).error_code in (0, int(ErrorCode.KAFKA_STORAGE_ERROR))
+        rig.offset_at(began + 10 * offset)
+    assert rig.read(copies.head.segments[1].base_offset).error_code == int(ErrorCode.KAFKA_STORAGE_ERROR)
+    assert rig.produce().error_code == 0
+
+
 def test_without_a_manifest_nothing_is_said_to_be_lost() -> None:
     rig = TierRig()
     rig.fill(100)

@@ -15,8 +15,6 @@ from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 from tapelog.base.timers import Timer, Timers
-from tapelog.log.tier.document import DocumentError
-from tapelog.log.tier.layout import LayoutError
 from tapelog.log.tier.store import Got, ObjectMissingError, ObjectStore, RefusedError, StoreError
 
 BLOCK_BYTES: Final = 4 * 1024 * 1024
@@ -262,8 +260,8 @@ class Pieces:
         try:
             piece.value = data if piece.convert is None else piece.convert(data)
             piece.here = True
-        except (LayoutError, DocumentError) as error:
-            piece.failed = f"{piece.name}: {error}"
+        except Exception as error:  # whatever is wrong with what somebody else has written
+            piece.failed = f"{piece.name}: {type(error).__name__}: {error}"
         piece.arrived()
 
     def _failed(self, piece: Piece, error: StoreError) -> None:

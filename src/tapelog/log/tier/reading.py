@@ -79,7 +79,7 @@ def _one_batch(remote: RemoteSegment, position: int) -> tuple[int, int]:
     """(end, next offset) of one batch that may reach over several blocks."""
     head = remote.read(position, HEADER)
     end = position + 12 + int(read_i32_be(head, 8))
-    if end > remote.size:
+    if not position + HEADER <= end <= remote.size:
         raise _damaged(remote, int(read_i64_be(head, 0)))
     remote.ahead(position, end)
     remote.parts(position, end)

@@ -93,8 +93,15 @@ class RemoteSegment:
             head = self.read(at, HEADER)
             if int(read_i64_be(head, 0)) + int(read_i32_be(head, 23)) >= offset:
                 return at
-            at += 12 + int(read_i32_be(head, 8))
+            at += self._size_of(head)
         return self.size
+
+    def _size_of(self, head: bytes, at: int = 0) -> int:
+        """Of the batch whose header is there."""
+        size = 12 + int(read_i32_be(head, at + 8))
+        if size < HEADER:
+            raise layout.LayoutError(f"{self.name}: no batch where one should begin")
+        return size
 
     def here_up_to(self, position: int, limit: int) -> int:
         """Where what is here without a gap from position on ends, or limit if it goes on until there. NotHereError if
@@ -141,7 +148,7 @@ class RemoteSegment:
         data = self.read(start, limit - start)
         at, next_offset = 0, -1
         while at + HEADER <= len(data):
-            end = at + 12 + int(read_i32_be(data, at + 8))
+            end = at + self._size_of(data, at)
             if end > len(data):
                 break
             next_offset = int(read_i64_be(data, at)) + int(read_i32_be(data, at + 23)) + 1

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tapelog.base.ports import DiskError
 from tapelog.base.timers import Timer
 from tapelog.log.log import Log
 from tapelog.log.tier.pieces import Awaited, NotHereError
@@ -111,6 +112,7 @@ class Question:
     def tier_moved(self) -> None:
         """Look, from the beginning: a while may have passed since the last time."""
         asked, wanted, part = self.asked, self.wanted, self.part
+        partition: Partition | None = None
         try:
             if wanted.timestamp < EARLIEST and _SINCE.get(wanted.timestamp, 99) > asked.call.version:
                 raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "")
@@ -126,6 +128,10 @@ class Question:
             return
         except KafkaError as error:
             part.error_code = int(error.code)
+        except DiskError as failure:
+            part.error_code = int(ErrorCode.KAFKA_STORAGE_ERROR)
+            if partition is not None:
+                asked.node.disk_failed(partition, failure)
         self.end()
 
     def end(self) -> None:
