@@ -20,6 +20,10 @@ class DamageError(DiskError):
     """What was read is not what was written, though the disk says nothing."""
 
 
+class StaleRegionError(DiskError):
+    """What was to be read is not there any more, because the log was cut: no disk has failed."""
+
+
 class DiskFullError(DiskError):
     """No space left. What the failing call wrote has been taken back; earlier contents are intact."""
 

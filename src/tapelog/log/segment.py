@@ -11,7 +11,7 @@ from typing import Final
 
 from librt.strings import read_i32_be, read_i64_be
 
-from tapelog.base.ports import Disk, DiskError, File
+from tapelog.base.ports import Disk, DiskError, File, StaleRegionError
 from tapelog.log import names
 from tapelog.log.index import OffsetIndex, TimeIndex
 from tapelog.log.txn_index import TransactionIndex
@@ -31,19 +31,20 @@ class FileRegion(Region):
         self.file = file
         self.position = position
         self.begin = position
-        """Where its first batch begins; `position` moves on as it is sent."""
+        self.end = position + size
+        """Where its first batch begins and its last one ends; `position` moves on as it is sent."""
         self.next_offset = next_offset
         """Every record in it has a smaller offset."""
         self._cuts = cuts
         self._known_cuts = len(cuts)
 
     def check(self) -> None:
-        """DiskError if the segment was truncated below its end since: other batches may lie there now, and must not be
-        sent under what was said of these."""
+        """StaleRegionError if the segment was truncated below its end since: other batches may lie there now, and must
+        not be sent under what was said of these."""
         if len(self._cuts) != self._known_cuts:
             for position in self._cuts[self._known_cuts :]:
                 if position < self.position + self.size:
-                    raise DiskError("the log was truncated before the region was sent")
+                    raise StaleRegionError("the log was truncated before the region was sent")
 
     def read(self) -> bytes:
         """The batches' bytes."""

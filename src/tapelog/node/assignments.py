@@ -104,7 +104,10 @@ class Assignments:
         return bool(own) and directory_of(partition, node.node_id) != own
 
     def _own(self, topic_id: bytes, index: int) -> bytes:
-        """The id of the directory that has the replica; empty if none has."""
-        topic = self.node.image.topics_by_id.get(topic_id)
-        home = self.node.directory.home((topic.name, index)) if topic is not None else None
-        return b"" if home is None else home.directory_id
+        """The id of the directory that has the replica, or had it when it failed; empty if none has."""
+        node = self.node
+        topic = node.image.topics_by_id.get(topic_id)
+        if topic is None:
+            return b""
+        home = node.directory.home((topic.name, index))
+        return node.storage.lost_homes.get((topic.name, index), b"") if home is None else home.directory_id

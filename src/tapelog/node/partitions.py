@@ -77,7 +77,7 @@ class Partitions:
             try:
                 directory.open_all(self._told(directory), self.roles.config_of)
             except DiskError as error:
-                if isinstance(error, DiskFullError) or directory is self.directory.metadata:
+                if directory is self.directory.metadata:
                     raise
                 self.node.storage_broke(error, directory.disk)
         if self.node.failure is not None:
@@ -261,12 +261,16 @@ class Partitions:
                 directory.create_many(NewLog(topic.name, n, topic.id, config_of(topic.name)) for topic, n, _ in wanted)
             except DiskFullError as error:
                 node.dispatcher.complain(f"no room for the logs of new partitions: {error}. Free some space")
-                for topic, _, _ in wanted:
-                    self._seen.pop(topic.id, None)
-                    if topic not in self.missing:
-                        self.missing.append(topic)
+                self._create_later(wanted)
             except DiskError as error:
                 node.storage_broke(error, directory.disk)
+                self._create_later(wanted)
+
+    def _create_later(self, wanted: list[Absent]) -> None:
+        for topic, _, _ in wanted:
+            self._seen.pop(topic.id, None)
+            if topic not in self.missing:
+                self.missing.append(topic)
 
     def _remove_strays(self) -> None:
         image, me = self.node.image, self.node.node_id

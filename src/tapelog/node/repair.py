@@ -132,24 +132,28 @@ class Repair:
             self._write(node_id)
 
     def _write(self, node_id: int) -> None:
+        """Here and now, into the file that the log has: by its name, or later, it might be another one."""
         held, damage, data = self.log, self.damage, self._got
-        disk = held.disk
-        path = next(one.path for one in held.segments.items if one.base_offset == damage.base_offset)
+        segment = next((one for one in held.segments.items if one.base_offset == damage.base_offset), None)
+        if segment is None or damage.end > segment.size:
+            self.owner.ended(self, 0)
+            return
+        try:
+            file = segment.file()
+            file.write_at(damage.position, data)
+        except DiskError as error:
+            self._written(node_id, error)
+            return
 
-        def write() -> None:
-            file = disk.open(path)
-            try:
-                file.write_at(damage.position, data)
-                file.sync()
-                if file.read_cold(damage.position, len(data)) != data:
-                    raise DiskError(f"{path}: what was written cannot be read back")
-            finally:
-                file.close()
+        def keep() -> None:
+            file.sync()
+            if file.read_cold(damage.position, len(data)) != data:
+                raise DiskError(f"{file.path}: what was written cannot be read back")
 
-        def written(failure: Exception | None) -> None:
+        def kept(failure: Exception | None) -> None:
             self._written(node_id, failure)
 
-        disk.start_job(write, written)
+        held.disk.start_job(keep, kept)
 
     def _written(self, node_id: int, failure: Exception | None) -> None:
         held, damage = self.log, self.damage

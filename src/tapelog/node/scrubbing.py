@@ -17,7 +17,9 @@ from tapelog.log.log import Log
 from tapelog.log.manager import LogDirectory
 from tapelog.log.scrub import STEP_BYTES, Damage, SegmentCheck, index_positions
 from tapelog.log.scrub_checkpoint import ScrubCheckpoint
+from tapelog.log.segment import FileRegion
 from tapelog.node.repair import Repairs
+from tapelog.wire import record_batch
 
 if TYPE_CHECKING:
     from tapelog.node.core import NodeCore
@@ -151,8 +153,8 @@ class Scrubbing:
         )
         self.repairs.add(held, damage)
 
-    def suspect(self, held: Log, base_offset: int | None) -> None:
-        """A reader met damage in that segment: nobody is given anything of it until it is known what is damaged."""
+    def suspect(self, held: Log, base_offset: int | None, region: FileRegion) -> None:
+        """A reader met damage in a region of that segment: nobody is given it until it is known what is damaged."""
         if base_offset is None or held.closed or any(one.reason == SUSPECTED for one in held.damaged):
             return
         number = held.segments.floor(base_offset)
@@ -160,7 +162,12 @@ class Scrubbing:
             return
         work = Work(held, number)
         check = work.check
-        doubt = Damage(base_offset, 0, check.size, base_offset, check.end_offset, SUSPECTED)
+        try:
+            first = record_batch.base_offset(region.file.read(region.begin, 8), 0)
+        except DiskError:
+            first = base_offset
+        first = first if base_offset <= first < region.next_offset else base_offset
+        doubt = Damage(base_offset, region.begin, region.end, first, region.next_offset, SUSPECTED)
         held.damaged.append(doubt)
 
         def step() -> None:

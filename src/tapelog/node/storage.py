@@ -14,8 +14,10 @@ from tapelog.base.ports import DamageError, Disk, DiskError, DiskFullError
 from tapelog.log import names
 from tapelog.log.directories import LogDirectories
 from tapelog.log.manager import LogDirectory
+from tapelog.log.segment import FileRegion
 from tapelog.node.registration import cordoned
 from tapelog.node.space import Space
+from tapelog.replication.partition import Partition
 from tapelog.server.node_api import LogDir
 from tapelog.wire.errors import ErrorCode, KafkaError
 
@@ -36,6 +38,8 @@ class Storage:
         self.metadata_path = node.config.metadata_log_dir
         self.disks: dict[str, Disk | DiskError] = {self.metadata_path: disk, **(others or {})}
         self._tested: list[Disk] = []
+        self.lost_homes: dict[tuple[str, int], bytes] = {}
+        """The directories, by id, of replicas that were taken offline."""
         self.space = Space(node)
         missing = [path for path in node.config.log_dirs if path not in self.disks]
         assert not missing, f"no disks for {missing}"
@@ -105,15 +109,16 @@ class Storage:
 
         disk.start_job(probe, probed)
 
-    def unreadable(self, path: str, error: DiskError) -> None:
-        """A file of a log could not be read for sending, or is damaged."""
-        node, parts = self.node, path.rsplit("/", 2)
+    def unreadable(self, region: FileRegion, error: DiskError) -> None:
+        """A part of a log could not be read for sending, or is damaged."""
+        node, path = self.node, region.file.path
+        parts = path.rsplit("/", 2)
         key = names.parse_partition_dir(parts[1]) if len(parts) == 3 else None
         held = node.directory.logs.get(key) if key is not None else None
         if held is None or held.directory != path.rpartition("/")[0]:
             return
         if isinstance(error, DamageError):
-            node.scrubbing.suspect(held, names.offset_of(parts[2], names.LOG))
+            node.scrubbing.suspect(held, names.offset_of(parts[2], names.LOG), region)
         elif not held.closed:
             self.suspect(error, held.disk)
 
@@ -122,11 +127,20 @@ class Storage:
         for partition in node.partitions.all():
             if (everything or partition.log.disk is directory.disk) and not partition.offline:
                 led = partition.leading
+                self.lost_homes[partition.topic, partition.index] = directory.directory_id
                 node.partitions.fetchers.stop(partition)
                 partition.offline = True
                 partition.close(_STORAGE_ERROR)
                 if led:
                     node.coordinators.lost(partition)
+                if not everything:
+                    self._assign(partition)
+
+    def _assign(self, partition: Partition) -> None:
+        """The controller must know that a replica was there to take its lead away."""
+        image = self.node.image.partition(partition.topic, partition.index)
+        if image is not None:
+            self.node.partitions.assignments.look(partition.topic_id, partition.index, image)
 
     def described(self) -> list[LogDir]:
         """Every log directory, in the order of the configuration."""

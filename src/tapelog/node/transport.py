@@ -13,7 +13,7 @@ import socket
 from collections.abc import Callable
 from typing import Final
 
-from tapelog.base.ports import DamageError, Disk, DiskError
+from tapelog.base.ports import DamageError, Disk, DiskError, StaleRegionError
 from tapelog.log.scrub import SegmentCheck
 from tapelog.log.segment import FileRegion
 from tapelog.node.reactor import BROKEN, READ, WRITE, Pollable, Reactor
@@ -48,8 +48,8 @@ class Transport(Pollable):
         self.active_ms = 0
         self.warming = False
         self.warm: Region | None = None
-        self.unreadable: Callable[[str, DiskError], None] | None = None
-        """Told of a file that could not be read for sending."""
+        self.unreadable: Callable[[FileRegion, DiskError], None] | None = None
+        """Told of what could not be read for sending."""
         self.corked = False
         self.unsent = 0
         """Answers in memory that the socket did not take."""
@@ -99,6 +99,9 @@ class Transport(Pollable):
             finished = self._send_all()
         except BlockingIOError:
             finished = False
+        except StaleRegionError as stale:
+            connection.close(f"reading a log segment failed: {stale}")
+            return
         except DiskError as error:
             self._unreadable(error)
             return
@@ -179,7 +182,7 @@ class Transport(Pollable):
                 elif chunk.size < SENDFILE_FROM:
                     piece = chunk.read()
                     if len(piece) < chunk.size:
-                        raise DiskError("the file ended before the region")
+                        raise StaleRegionError("the file ended before the region")
                     pieces.append(piece)
                     size += chunk.size
                 else:
@@ -241,7 +244,7 @@ class Transport(Pollable):
         out = self.connection.outgoing
         head = self.warm if self.warm is not None else out[0] if out else None
         if self.unreadable is not None and isinstance(head, FileRegion):
-            self.unreadable(head.file.path, error)
+            self.unreadable(head, error)
         self.connection.close(f"reading a log segment failed: {error}")
 
 

@@ -185,6 +185,28 @@ def test_an_append_that_finds_the_disk_gone_is_a_storage_error(rig: Rig) -> None
     assert rig.produce(index=one_in(rig, HERE)).error_code == 0
 
 
+def test_partitions_whose_creation_finds_a_dead_disk_are_created_elsewhere(rig: Rig) -> None:
+    break_there(rig)
+    rig.create("next", partitions=2)
+    rig.node.pass_time(30_000)
+    assert [rig.produce(topic="next", index=index).error_code for index in range(2)] == [0, 0]
+
+
+def test_a_directory_that_fails_before_its_replicas_were_assigned_to_it_costs_their_lead() -> None:
+    rig = Rig(directories=(HERE, THERE))
+    assignments = core_of(rig).partitions.assignments
+    assignments._asking = True  # the controller is away for a moment
+    rig.create(partitions=4)
+    rig.node.pass_time(1000)
+    lost = one_in(rig, THERE)
+    break_there(rig)
+    assert rig.produce(index=lost).error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    assignments._asking = False
+    assignments._later(0)
+    rig.node.pass_time(60_000)
+    assert image(rig, lost).leader == NO_LEADER
+
+
 def test_new_partitions_go_to_what_is_left(rig: Rig) -> None:
     break_there(rig)
     rig.produce(index=one_in(rig, THERE))
