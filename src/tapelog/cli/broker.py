@@ -9,6 +9,7 @@ import typer
 from rich.text import Text
 
 from tapelog.cli import voters
+from tapelog.cli.disks import disks
 from tapelog.cli.options import DEFAULT_BOOTSTRAP, Bootstrap, Json, Properties, Timeout, Yes
 from tapelog.cli.output import EXIT_FAILED, EXIT_NOT_FOUND, EXIT_USAGE, CliError, emit, remark, table
 from tapelog.cli.prompt import confirm
@@ -64,6 +65,9 @@ def list_brokers(
     ]
     columns = ["broker>", "address", "rack", "state", "quorum", "leads>", "holds>", "on disk>"]
     emit(json, listed, lambda: [table(columns, rows)])
+
+
+app.command("disks")(disks)
 
 
 @app.command()

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from tapelog.cli.cluster_state import Broker, ClusterState, Partition, Quorum, Voter
+from tapelog.cli.disks import complaint
 from tapelog.cli.output import EXIT_UNREACHABLE, CliError
 from tapelog.cli.raw import Node, RawError, Wire, check
 from tapelog.wire.errors import ErrorCode
@@ -226,6 +227,8 @@ def log_dirs(wire: Wire, found: Iterable[Broker], remarks: list[str]) -> dict[in
                 remarks.append(f"the files of broker {broker.id}: unknown, since {answer.message}")
             else:
                 told[broker.id] = answer
+                complaints = [complaint(broker.id, directory) for directory in answer.results]
+                remarks += [text for text in complaints if text is not None]
     return told
 
 
