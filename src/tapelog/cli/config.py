@@ -16,7 +16,7 @@ from tapelog.cli.output import EXIT_NOT_FOUND, EXIT_USAGE, CliError, emit, remar
 app = typer.Typer(help="Show and change configurations of topics and brokers.", no_args_is_help=True)
 
 Kind = Annotated[str, typer.Argument(metavar="topic|broker", help="What kind of thing.")]
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The topic's name, or the broker's id.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The topic's name, or the broker's id (`set`: or all).")]
 
 
 @app.command("list")

@@ -11,6 +11,7 @@ from tapelog.cli.connect import Connection
 from tapelog.cli.output import EXIT_USAGE, CliError
 from tapelog.cli.units import config_value, parse_pair
 
+ALL_BROKERS = "all"
 KINDS = {"topic": ResourceType.TOPIC, "broker": ResourceType.BROKER, "group": ResourceType.GROUP}
 
 _SOURCES = {
@@ -56,7 +57,10 @@ def described(connection: Connection, kind: str, name: str) -> dict[str, ConfigE
 
 
 def change(connection: Connection, kind: str, name: str, values: Mapping[str, str], unset: Sequence[str]) -> None:
-    """Set and unset configs in one atomic request."""
+    """Set and unset configs in one atomic request; the broker `all` is every broker."""
+    if (kind, name) == ("broker", ALL_BROKERS):
+        _change_all(connection, values, unset)
+        return
     resource_type, resource_name = _resource(kind, name)
     entries = [
         ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET) for key, value in values.items()
@@ -65,6 +69,27 @@ def change(connection: Connection, kind: str, name: str, values: Mapping[str, st
     futures = connection.admin.incremental_alter_configs([resource], request_timeout=connection.timeout_s)
     for future in futures.values():
         connection.result(future, topic=name if kind == "topic" else "")
+
+
+def _change_all(connection: Connection, values: Mapping[str, str], unset: Sequence[str]) -> None:
+    """What every broker has that has nothing else of its own; librdkafka has no call for it."""
+    from tapelog.cli.raw import Wire, check
+    from tapelog.wire.messages.incremental_alter_configs_request import (
+        AlterableConfig,
+        AlterConfigsResource,
+        IncrementalAlterConfigsRequest,
+    )
+    from tapelog.wire.messages.incremental_alter_configs_response import IncrementalAlterConfigsResponse
+
+    entries = [AlterableConfig(key, AlterConfigOpType.SET.value, value) for key, value in values.items()]
+    entries += [AlterableConfig(key, AlterConfigOpType.DELETE.value, None) for key in unset]
+    resource = AlterConfigsResource(ResourceType.BROKER.value, "", entries)
+    with Wire(connection) as wire:
+        answer = wire.ask(IncrementalAlterConfigsRequest(resources=[resource]), IncrementalAlterConfigsResponse)
+    for one in answer.responses:
+        check(
+            one.error_code, one.error_message or "the settings were refused", "`tape config describe broker ID --all`"
+        )
 
 
 def _source_value(entry: Any) -> int:

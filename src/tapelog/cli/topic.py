@@ -1,4 +1,4 @@
-"""`tape topic`: create, list, describe, alter, delete; skew is in a file of its own."""
+"""`tape topic`: create, list, describe, alter, delete; skew and usage are in files of their own."""
 
 from __future__ import annotations
 
@@ -25,9 +25,11 @@ from tapelog.cli.options import (
 from tapelog.cli.output import EXIT_OK, EXIT_USAGE, CliError, console, emit, remark, table
 from tapelog.cli.prompt import confirm
 from tapelog.cli.skew import skew
+from tapelog.cli.topic_usage import usage
 
 app = typer.Typer(help="Create, list, describe, alter and delete topics; see which are hot.", no_args_is_help=True)
 app.command()(skew)
+app.command()(usage)
 
 
 @app.command()

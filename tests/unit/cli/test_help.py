@@ -25,7 +25,7 @@ COMMANDS = [
     *(["cluster", name] for name in ("describe", "add-voter")),
     ["rebalance"],
     *(["broker", name] for name in ("list", "drain", "restore", "remove")),
-    *(["topic", name] for name in ("create", "list", "describe", "alter", "delete", "skew")),
+    *(["topic", name] for name in ("create", "list", "describe", "alter", "delete", "skew", "usage")),
     *(
         ["group", name]
         for name in ("list", "describe", "members", "lag", "check", "reset", "export", "delete", "delete-offsets")
