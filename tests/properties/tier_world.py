@@ -179,6 +179,7 @@ class TierWorld:
             if base_offset(data, 0) >= log.end_offset:
                 log.append(data, 0, len(data), self.epoch, REPLICATION)
         log.write()
+        log.flush()
 
     # --- what must hold ------------------------------------------------------------------------------------------
 

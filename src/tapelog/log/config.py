@@ -52,7 +52,8 @@ class LogConfig:
         self.file_delete_delay_ms = number("file.delete.delay.ms", 60000)
         self.log_append_time = given.get("message.timestamp.type", "CreateTime") == "LogAppendTime"
         policies = [name.strip() for name in given.get("cleanup.policy", "delete").split(",")]
-        self.compact = "compact" in policies
+        # whatever a default may have become since: compaction removes, and would leave the tier's copies behind
+        self.compact = "compact" in policies and not self.hold and not self.remote
         self.delete = "delete" in policies
         self.min_cleanable_dirty_ratio = float(given.get("min.cleanable.dirty.ratio", "0.5"))
         self.min_compaction_lag_ms = number("min.compaction.lag.ms", 0)

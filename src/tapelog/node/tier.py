@@ -103,6 +103,7 @@ class Tier:
         """This node leads the partition, in a new epoch."""
         self.lost(partition)
         if partition.log.config.remote:
+            partition.log.tiered_end = 0  # until we have seen for ourselves that it is the same
             self._led[partition.topic_id, partition.index] = Led(partition, self._uploader(partition))
         self.topics.led(partition)
 
@@ -256,7 +257,7 @@ class Tier:
     def _advance(self, held: Led) -> None:
         """The log knows what the newest manifest has, and begins where that begins."""
         manifest, partition = held.uploader.manifest, held.partition
-        if manifest is None:
+        if manifest is None or not held.uploader.related:
             return
         kept = partition.log
         kept.tiered_end = manifest.end_offset

@@ -162,7 +162,7 @@ class TierTopics:
     def _load_removals(self) -> None:
         try:
             lines = self._node.disk.read_file(self._path).decode().splitlines()
-        except (FileNotFoundError, UnicodeDecodeError, DiskError):
+        except (OSError, UnicodeDecodeError, DiskError):
             return
         for line in lines:
             prefix, _, epoch = line.partition(" ")

@@ -36,7 +36,8 @@ def view(log: Log, manifest: Manifest | None, high_watermark: int, wall_ms: int)
     """What the machine needs to know of the log now."""
     config, items = log.config, log.segments.items
     tiered = 0 if manifest is None else manifest.end_offset
-    stable = min(high_watermark, log.last_stable_offset(high_watermark))
+    # durable, too: of a page-cache topic a power cut may take back what is committed, and the tier would know better
+    stable = min(log.durable_end, log.last_stable_offset(high_watermark))
     sealed: list[Sealed] = []
     untiered = 0
     for number in range(max(0, log.segments.floor(tiered)), len(items)):

@@ -122,6 +122,11 @@ class Uploader:
         """(when, below which offset) objects are to be deleted."""
         self._orphans_due_ms = -1
 
+    @property
+    def related(self) -> bool:
+        """Whether what the manifest names is known to be what our log has: before, nothing may be deleted for it."""
+        return self._related
+
     # --- deciding ------------------------------------------------------------------------------------------------
 
     def next(self, now_ms: int, view: View) -> Operation | None:
