@@ -16,6 +16,7 @@ from tapelog.log.log import CLIENT, COORDINATOR, REPLICATION, Appended, FlushTic
 from tapelog.replication.admission import admit
 from tapelog.replication.guards import Guards
 from tapelog.replication.hub import Hub
+from tapelog.replication.invariants import check
 from tapelog.replication.isr import IsrChange
 from tapelog.replication.leadership import Leadership
 from tapelog.replication.majority import Majority
@@ -108,11 +109,9 @@ class Partition(WaitingRoom):
 
     def counted(self) -> Traffic:
         """The counters of this role; made when first needed."""
-        traffic = self.traffic
-        if traffic is None:
-            traffic = self.traffic = Traffic(self.role_since_ms, self.hub.now_ms)
-            self.hub.busy[self] = traffic
-        return traffic
+        if self.traffic is None:
+            self.traffic = self.hub.busy[self] = Traffic(self.role_since_ms, self.hub.now_ms)
+        return self.traffic
 
     def forget_traffic(self) -> None:
         """Nothing has happened for long, or the role is over: count anew."""
@@ -498,10 +497,4 @@ class Partition(WaitingRoom):
 
     def invariants(self) -> None:
         """What must hold after every step."""
-        log = self.log
-        assert self.high_watermark <= log.end_offset, (self.high_watermark, log.end_offset)
-        if not self.page_cache:
-            assert self.high_watermark <= log.durable_end, (self.high_watermark, log.durable_end)
-        assert not self.alone or self.leading
-        if not self.leading:
-            assert not (self._parked or self._parked_local or self._parked_markers)
+        check(self, len(self._parked) + len(self._parked_local) + len(self._parked_markers))
