@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +22,8 @@ PARTITIONS = 6
 class Load:
     """A producer that never stops; `acknowledged` has every value that was, by partition."""
 
-    def __init__(self, bootstrap: str, **settings: object) -> None:
+    def __init__(self, bootstrap: str, size: int = 500, **settings: object) -> None:
+        self._filling = b"x" * size
         self.acknowledged: dict[int, list[bytes]] = {index: [] for index in range(PARTITIONS)}
         self.refused: dict[int, int] = dict.fromkeys(range(PARTITIONS), 0)
         self._producer = Producer(
@@ -35,7 +37,7 @@ class Load:
         number = 0
         while not self._over.is_set():
             number += 1
-            value = b"%d-%s" % (number, b"x" * 500)
+            value = b"%d-%s" % (number, self._filling)
             try:
                 self._producer.produce(TOPIC, value, partition=number % PARTITIONS, on_delivery=self._told)
             except BufferError:
@@ -162,3 +164,56 @@ def test_in_a_cluster_others_lead_what_a_failed_directory_held(tmp_path: Path, d
         check(cluster.bootstrap, load)
         cluster.node(1).kill()
         cluster.node(3).kill()
+
+
+@pytest.mark.slow
+def test_a_full_disk_refuses_records_keeps_the_rest_going_and_recovers_by_itself(tmp_path: Path) -> None:
+    disk = small_disk(tmp_path / "disk", tmp_path / "image")
+    settings = {"tapelog.disk.reserve.bytes": str(8 << 20), "log.retention.check.interval.ms": 1000}
+    broker = Broker(data=disk.path / "data", settings=settings)
+    try:
+        broker.start()
+        make_topic(broker.bootstrap, 1)
+        load = Load(broker.bootstrap)
+        everything = list(range(PARTITIONS))
+        load.goes_on(everything)
+        disk.fill(leave=2 << 20)
+        until(lambda: all(load.refused.values()), "records are refused", seconds=60)
+        assert "the disk is full" in broker.log()
+        admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+        admin.create_topics([NewTopic("made-while-full", 1, 1)])["made-while-full"].result(30)
+        consumer = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": "g", "enable.auto.commit": False})
+        consumer.commit(offsets=[TopicPartition(TOPIC, 0, 1)], asynchronous=False)
+        consumer.close()
+        assert read(broker.bootstrap, 0), "reading goes on"
+        disk.free()
+        load.goes_on(everything)
+        assert "there is room again" in broker.log()
+        load.stop()
+        broker.kill()
+        broker.start()
+        check(broker.bootstrap, load)
+    finally:
+        broker.close()
+        disk.unmount()
+
+
+@pytest.mark.slow
+def test_rot_on_one_node_is_repaired_from_another(tmp_path: Path) -> None:
+    settings = {"tapelog.scrub.interval.ms": 1000, "tapelog.scrub.bytes.per.second": 100 << 20}
+    with Cluster(3, data=tmp_path / "data", settings=settings) as cluster:
+        admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
+        topic = NewTopic(TOPIC, PARTITIONS, 3, config={"segment.bytes": str(1 << 20)})
+        admin.create_topics([topic])[TOPIC].result(30)
+        load = Load(cluster.bootstrap, size=20_000)
+        sealed = tmp_path / "data" / "node-2" / "logs" / f"{TOPIC}-1" / f"{0:020d}.log"
+        until(lambda: len(list(sealed.parent.glob("*.log"))) > 1, "a segment is sealed", seconds=60)
+        load.stop()
+        before = sealed.read_bytes()
+        with open(sealed, "r+b") as rotten:
+            rotten.seek(len(before) // 2)
+            rotten.write(b"rot")
+            os.fsync(rotten.fileno())
+        until(lambda: "is repaired with what node" in cluster.node(2).log(), "it is repaired", seconds=60)
+        assert sealed.read_bytes() == before
+        check(cluster.bootstrap, load)
