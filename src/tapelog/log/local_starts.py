@@ -7,7 +7,7 @@ does; and so that of several segments a power cut does not bring back some. Entr
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from tapelog.base.ports import Disk
 from tapelog.log import names
@@ -30,10 +30,10 @@ class LocalStarts:
         """From where on that log is here; -1 if it does not begin in a tier."""
         return self.entries.get(key, -1)
 
-    def keep(self, key: TopicPartition, offset: int) -> None:
-        """Write down that what lies below is in the tier alone. Durable. Blocks."""
-        if self.entries.get(key) != offset:
-            self.entries[key] = offset
+    def keep(self, starts: Mapping[TopicPartition, int]) -> None:
+        """Write down that what lies below is in the tier alone. Durable. Blocks, unless it is said already."""
+        if any(self.entries.get(key) != offset for key, offset in starts.items()):
+            self.entries.update(starts)
             self.write()
 
     def forget(self, keys: Iterable[TopicPartition]) -> bool:

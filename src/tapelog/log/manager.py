@@ -239,7 +239,7 @@ class LogDirectory(OffsetFiles):
         for cut in cuts:
             key = (cut.log.topic, cut.log.partition)
             if cut.seed is not None:
-                self.local_starts.keep(key, cut.offset)
+                self.local_starts.keep({key: cut.offset})
             elif cut.end() < self.local_starts.of(key) and self.local_starts.forget([key]):
                 self.local_starts.write()
         if lower_cleaned:

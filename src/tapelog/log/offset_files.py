@@ -50,13 +50,18 @@ class OffsetFiles:
         self._write_offsets(names.START_OFFSETS, offsets)
         self._written_start_offsets = offsets
 
-    def before_letting_go(self, log: Log, plan: Sequence[Segment]) -> None:
-        """These segments are about to go, and the tier has them: then only files tell where the whole log begins,
-        and where it does here. Blocks."""
-        key, items = (log.topic, log.partition), log.segments.items
-        if self._written_start_offsets.get(key) != log.start_offset:
+    def before_letting_go(self, plans: Sequence[tuple[Log, Sequence[Segment]]]) -> None:
+        """These segments of these logs are about to go, and the tier has them: then only files tell where the whole
+        logs begin, and where they do here. Blocks, unless the files say so already."""
+        starts: dict[TopicPartition, int] = {}
+        moved = False
+        for log, plan in plans:
+            key, items = (log.topic, log.partition), log.segments.items
+            moved = moved or self._written_start_offsets.get(key) != log.start_offset
+            starts[key] = items[len(plan)].base_offset if len(plan) < len(items) else log.written_end
+        if moved:
             self.write_start_offsets()
-        self.local_starts.keep(key, items[len(plan)].base_offset if len(plan) < len(items) else log.written_end)
+        self.local_starts.keep(starts)
 
     def start_offsets_moved(self) -> bool:
         """Whether some have moved since they were last written: a follower's go with its leader's."""

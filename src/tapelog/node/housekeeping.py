@@ -7,7 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from tapelog.base.ports import DiskError, DiskFullError
+from tapelog.log.log import Log
 from tapelog.log.manager import CHECKPOINT_BYTES, LogDirectory
+from tapelog.log.segment import Segment
 from tapelog.replication.partition import Partition
 from tapelog.replication.traffic import look_on
 
@@ -135,7 +137,7 @@ class Housekeeping:
             return
         node = self.node
         self._retain_metadata()
-        self._in_steps(self.retain)
+        self._in_steps(self.retain, self._announce)
         node.timers.after(node.setting_int("log.retention.check.interval.ms"), self._retention)
 
     def _retain_metadata(self) -> None:
@@ -143,6 +145,24 @@ class Housekeeping:
         plan = held.log.retention_plan(self.node.clock.wall_ms(), held.high_watermark)
         if plan:
             held.log.delete_segments(plan)
+
+    def _announce(self, keys: list[tuple[str, int]]) -> None:
+        """What these partitions are about to let go of, and the tier has, is written down for all of them at once."""
+        now_ms, homes = self.node.clock.wall_ms(), dict[str, tuple[LogDirectory, list[tuple[Log, list[Segment]]]]]()
+        for name, index in keys:
+            state = self.node.topics.get(name)
+            partition = state.partitions[index] if state is not None and index < len(state.partitions) else None
+            if partition is not None and not partition.closed and partition.log.config.remote:
+                plan = partition.log.retention_plan(now_ms, partition.high_watermark)
+                home = self.node.directory.of(partition.log.disk)
+                if plan and home is not None:
+                    homes.setdefault(home.path, (home, []))[1].append((partition.log, plan))
+        for home, plans in homes.values():
+            try:
+                home.before_letting_go(plans)
+            except DiskError as error:
+                if not isinstance(error, DiskFullError):
+                    self.node.storage_broke(error, home.disk)
 
     def retain(self, key: tuple[str, int]) -> None:
         """Let go of what retention or DeleteRecords has made superfluous in one partition."""
@@ -155,7 +175,7 @@ class Housekeeping:
         if plan:
             home = self.node.directory.of(held.disk) if held.config.remote else None
             if home is not None:
-                home.before_letting_go(held, plan)
+                home.before_letting_go([(held, plan)])
             held.delete_segments(plan)
             partition.wake_fetches()
         reads = self.node.tier_reads
@@ -183,10 +203,14 @@ class Housekeeping:
                 f"consumers wait at offset {held.producers.first_open_offset()}; abort it with an administrator's tool"
             )
 
-    def _in_steps(self, work: Callable[[tuple[str, int]], None]) -> None:
+    def _in_steps(
+        self, work: Callable[[tuple[str, int]], None], before: Callable[[list[tuple[str, int]]], None] | None = None
+    ) -> None:
         keys = [(partition.topic, partition.index) for partition in self.node.partitions.all()]
 
         def step() -> None:
+            if before is not None:
+                before(keys[-PARTITIONS_PER_STEP:])
             for _ in range(min(PARTITIONS_PER_STEP, len(keys))):
                 key = keys.pop()
                 held = self.node.directory.logs.get(key)

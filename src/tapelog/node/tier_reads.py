@@ -157,7 +157,8 @@ def _learn(partition: Partition, head: Manifest) -> None:
     log = partition.log
     if partition.closed or head.deleted or not log.config.remote:
         return
-    if not partition.leading:
+    if not partition.leading and head.leader_epoch == partition.leader_epoch:
+        # one that our leader has not claimed yet may name, after an unclean election, what it does not have
         log.tiered_end = min(head.end_offset, partition.high_watermark)
     start = min(head.start_offset, partition.high_watermark)
     if log.start_offset < start:

@@ -53,7 +53,7 @@ class Place:
         """One run of retention, as the node does it; returns how many segments went."""
         plan = self.log.retention_plan(self.clock.wall_ms(), self.log.written_end)
         if plan:
-            self.directory.before_letting_go(self.log, plan)
+            self.directory.before_letting_go([(self.log, plan)])
             self.log.delete_segments(plan)
         self.log.invariants()
         return len(plan)

@@ -242,12 +242,29 @@ def test_a_client_that_hangs_up_leaves_no_look_up_waiting() -> None:
     assert rig.store.calls == calls
 
 
+def test_many_partitions_let_go_of_what_the_tier_has_with_one_write() -> None:
+    rig = TierRig(partitions=3)
+    for index in range(3):
+        rig.fill(60, index)
+        rig.log(index).update_config(LogConfig({**TIERED, "local.retention.bytes": "0"}))
+        rig.copies[index].copy(rig.log(index), 60)
+    rig.node.pass_time(6_000)
+    before = len(rig.node.disk.trace)
+    rig.core.housekeeping._retention()
+    rig.node.pass_time(1)
+    assert [rig.log(index).start_offset for index in range(3)] == [0, 0, 0]
+    assert all(rig.log(index).local_start_offset > 30 for index in range(3))
+    renamed = [line for line in rig.node.disk.trace[before:] if "rename" in line and "local-log-start" in line]
+    assert len(renamed) == 1, renamed
+    assert len(rig.read_all(2)) == 60
+
+
 def test_a_replica_that_follows_reads_the_tier_too() -> None:
     rig = TierRig()
     values = rig.fill(100)
     local = rig.move()
     partition = rig.partition()
-    partition.follow(2, 7)
+    partition.follow(2, 0)
     found: list[bytes | None] = []
     while len(found) < local:
         found += values_of(rig.read(len(found)))
@@ -256,6 +273,11 @@ def test_a_replica_that_follows_reads_the_tier_too() -> None:
     rig.reads.learn(partition)
     rig.node.pass_time(50)
     assert rig.log().tiered_end == local
+    partition.follow(3, 7)
+    rig.log().tiered_end = 0
+    rig.reads.learn(partition)
+    rig.node.pass_time(50)
+    assert rig.log().tiered_end == 0, "the leader of this epoch has not claimed that manifest"
 
 
 def test_a_follower_below_the_local_start_is_sent_to_the_tier() -> None:
