@@ -17,8 +17,14 @@ from tapelog.sim.entropy import SimEntropy
 from tapelog.sim.objects import Bucket, Weather
 from tapelog.wire.crc import crc32c
 from tapelog.wire.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+from tapelog.wire.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from tapelog.wire.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from tapelog.wire.messages.fetch_response import FetchResponse
+from tapelog.wire.messages.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from tapelog.wire.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from tapelog.wire.record_batch import Record, build_batch, iterate
 from tests.support.rig import raw_records
@@ -39,7 +45,6 @@ TIERED = {
     "index.interval.bytes": "200",
     "local.retention.bytes": "1",
     "retention.ms": "-1",
-    "min.insync.replicas": "2",
 }
 STORMS = (Weather(), Weather(300), Weather(100, 50, 0), Weather(100, 25, 25), Weather(gone=True))
 
@@ -47,16 +52,21 @@ STORMS = (Weather(), Weather(300), Weather(100, 50, 0), Weather(100, 25, 25), We
 class Life:
     """One cluster's life from a seed."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, nodes: int = 3, **configs: str) -> None:
         self.chance = SimEntropy(seed)
         self.bucket = Bucket()
-        self.cluster = Cluster(seed, 3, SETTINGS)
+        self.cluster = Cluster(seed, nodes, SETTINGS)
         for machine in self.cluster.machines:
             machine.bucket = self.bucket
         self.cluster.boot()
         self.client = self.cluster.session("application")
-        configs = [CreatableTopicConfig(name=name, value=value) for name, value in TIERED.items()]
-        topic = CreatableTopic(name=TOPIC, num_partitions=1, replication_factor=3, configs=configs)
+        given = {**TIERED, "min.insync.replicas": str(min(2, nodes)), **configs}
+        topic = CreatableTopic(
+            name=TOPIC,
+            num_partitions=1,
+            replication_factor=nodes,
+            configs=[CreatableTopicConfig(name=name, value=value) for name, value in given.items()],
+        )
         assert self.client.call(CreateTopicsRequest(topics=[topic], timeout_ms=5000), 7).topics[0].error_code == 0
         self.cluster.world.run(2000)
         self.written: list[bytes] = []
@@ -167,3 +177,65 @@ def test_what_was_acknowledged_is_read_back_from_the_bucket_whatever_happened(se
     assert head.end_offset > len(life.written) // 2
     values = life.read()
     assert list(dict.fromkeys(values)) == life.written, "nothing lost, nothing out of order (a retry may repeat)"
+
+
+def alone(seed: int) -> Life:
+    """One node, with some segments in the bucket."""
+    life = Life(seed, nodes=1)
+    life.write(40)
+    life.cluster.world.run(20_000)
+    assert check_bucket(life.bucket).count > 3
+    return life
+
+
+def objects(bucket: Bucket) -> list[str]:
+    """What is left of topics."""
+    return [name for name in bucket.objects if name.startswith(layout.TOPICS)]
+
+
+def test_a_deleted_topic_leaves_the_bucket_even_if_the_node_is_killed_meanwhile() -> None:
+    life = alone(5)
+    machine = life.cluster.machines[0]
+    assert machine.store is not None
+    machine.store.weather = Weather(gone=True)
+    request = DeleteTopicsRequest(topics=[DeleteTopicState(name=TOPIC)], timeout_ms=5000)
+    assert life.client.call(request, 6).responses[0].error_code == 0
+    life.cluster.world.run(5000)
+    assert objects(life.bucket), "the store was away"
+    machine.kill()
+    life.cluster.start(machine)
+    life.cluster.world.run(5000)
+    assert objects(life.bucket)
+    assert machine.store is not None
+    machine.store.weather = Weather()
+    assert life.cluster.world.run_until(lambda: not objects(life.bucket), 120_000)
+
+
+def test_turning_tiering_off_deletes_what_is_up_there_and_keeps_what_is_here() -> None:
+    life = alone(6)
+    end = len(life.written)
+    changes = [("remote.storage.enable", "false"), ("remote.log.delete.on.disable", "true")]
+    configs = [AlterableConfig(name=name, config_operation=0, value=value) for name, value in changes]
+    resource = AlterConfigsResource(resource_type=2, resource_name=TOPIC, configs=configs)
+    answer = life.client.call(IncrementalAlterConfigsRequest(resources=[resource]), 1)
+    assert answer.responses[0].error_code == 0, answer.responses[0].error_message
+    left = lambda: [name for name in objects(life.bucket) if not name.endswith(layout.TOPIC_DOCUMENT)]  # noqa: E731
+    assert life.cluster.world.run_until(lambda: not left(), 60_000)
+    core = life.cluster.machines[0].core
+    assert core is not None
+    held = core.topics[TOPIC].partitions[0]
+    assert held is not None and 0 < held.log.start_offset == held.log.local_start_offset < end
+    life.write(5)
+    life.cluster.world.run(20_000)
+    assert not left()
+
+
+def test_a_topic_under_a_hold_cannot_be_deleted() -> None:
+    life = Life(7, nodes=1, **{"tapelog.tier.hold": "true", "retention.bytes": "2000", "local.retention.bytes": "1000"})
+    life.write(40)
+    life.cluster.world.run(20_000)
+    assert check_bucket(life.bucket).start_offset == 0
+    request = DeleteTopicsRequest(topics=[DeleteTopicState(name=TOPIC)], timeout_ms=5000)
+    result = life.client.call(request, 6).responses[0]
+    assert result.error_code == 44 and "hold" in result.error_message
+    assert life.read() == life.written
