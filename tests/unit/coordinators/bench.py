@@ -21,12 +21,13 @@ class BenchClock:
 
     def __init__(self) -> None:
         self.now_ms = 1_000_000
+        self.wall_offset_ms = 1_700_000_000_000
 
     def monotonic_ms(self) -> int:
         return self.now_ms
 
     def wall_ms(self) -> int:
-        return 1_700_000_000_000 + self.now_ms
+        return self.wall_offset_ms + self.now_ms
 
 
 class BenchEntropy:

@@ -38,6 +38,8 @@ class TransactionMachine:
         self.completions = Completions(self.store, context, markers, self.book.now_ms)
         self._context = context
         self._config = config
+        self._ahead: dict[str, tuple[int, int]] = {}
+        """Transactions that begin in the future, by our clock: when, and when that was first seen."""
 
     @property
     def state(self) -> TransactionStore:
@@ -107,10 +109,17 @@ class TransactionMachine:
         self._context.set_deadline(TIMEOUTS, self._config.timeout_interval_ms, self._time_out)
         now_ms = self.book.now_ms()
         records: list[CoordinatorRecord] = []
+        ahead, self._ahead = self._ahead, {}
         for transactional_id in self.store.ongoing():
             current = self.store.get(transactional_id)
             assert current is not None
-            if not current.two_phase and current.started_ms + current.timeout_ms < now_ms:
+            began_ms = current.started_ms
+            if began_ms > now_ms:  # by a clock that was ahead; it must not stay open until ours is as late
+                known, seen_ms = ahead.get(transactional_id, (began_ms, now_ms))
+                seen_ms = min(seen_ms, now_ms) if known == began_ms else now_ms
+                self._ahead[transactional_id] = began_ms, seen_ms
+                began_ms = seen_ms
+            if not current.two_phase and began_ms + current.timeout_ms < now_ms:
                 records.append(transaction_record(transactional_id, fenced(self.book, transactional_id, current)))
         return Outcome(records, None, atomic=False)
 

@@ -329,3 +329,13 @@ def test_a_fenced_producer_is_told_so_in_the_words_of_its_version(
     else:
         code = answer.error_code
     assert code == (ErrorCode.PRODUCER_FENCED if later else ErrorCode.INVALID_PRODUCER_EPOCH)
+
+
+def test_a_transaction_begun_by_a_clock_that_was_ahead_times_out_all_the_same(bench: TransactionBench) -> None:
+    bench.clock.wall_offset_ms += 6_000_000
+    admit(bench, init(bench))
+    bench.clock.wall_offset_ms -= 6_000_000
+    bench.advance(40_000)
+    assert bench.markers.written == []
+    bench.advance(60_000)
+    assert [where for _, where in bench.markers.written] == [WHERE]
