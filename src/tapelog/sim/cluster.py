@@ -97,6 +97,18 @@ class Cluster:
                 return False
         return True
 
+    def decided(self, topic: str) -> bool:
+        """Whether every partition of a topic has a leader, and no transaction is open there."""
+        parts = led = 0
+        for machine in self.machines:
+            state = machine.core.topics.get(topic) if machine.core is not None else None
+            found = [] if state is None else [part for part in state.partitions if part is not None and part.leading]
+            led += len(found)
+            parts = max(parts, 0 if state is None else len(state.partitions))
+            if any(part.log.last_stable_offset(part.log.end_offset) < part.log.end_offset for part in found):
+                return False
+        return led == parts
+
     def whole(self) -> bool:
         """Whether every replica of every partition is in sync, as all nodes see it."""
         return self.serving() and not any(self.gaps(machine) for machine in self.machines)

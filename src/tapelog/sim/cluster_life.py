@@ -16,6 +16,7 @@ from tapelog.sim.cluster import Cluster
 from tapelog.sim.entropy import SimEntropy
 from tapelog.sim.faults import Faults
 from tapelog.sim.machine import Machine
+from tapelog.sim.payments import TOPIC as PAYMENTS
 from tapelog.sim.trials import Trials
 from tapelog.sim.ways import Way
 
@@ -175,7 +176,7 @@ class ClusterLife:
         for machine in self.cluster.machines:
             self.cluster.start(machine)
         began_ms = self.world.now_ms
-        while not self.cluster.whole():
+        while not (self.cluster.whole() and self.cluster.decided(PAYMENTS)):  # what zombies left is aborted for its age
             self.world.run(PUSH_MS)
             self._after_step()
             assert self.world.now_ms - began_ms < RECOVERY_MS, f"no progress after a power cut: {self._why()}"

@@ -93,6 +93,7 @@ class Faults:
         self.cluster.rare.count("wiped disk")
         machine.power_cut()
         machine.wipe()
+        self._defuse()
         self._fragile = machine
         self._start_later(machine, self._while())
         self.replacing = Replacing(self.cluster, machine)
@@ -106,9 +107,16 @@ class Faults:
         path = rot(machine.disk, DIRECTORY, self.entropy)
         if path is not None:
             self.cluster.rare.count("bit rot")
+            self._defuse()
             self._fragile = machine
         self.note(f"{machine.name} is killed, and a bit flips in {path}")
         self._start_later(machine, self._while())
+
+    def _defuse(self) -> None:
+        """Copies may be lost: a failure that was prepared before and has not come yet must not take the others."""
+        for machine in self.cluster.machines:
+            for disk in machine.disks:
+                disk.syncs_until_failure = None
 
     # -- net
 
