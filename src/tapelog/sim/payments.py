@@ -162,11 +162,11 @@ class Payments:
         shown: dict[bytes, int] = {}
         undecided: set[bytes] = set()
         for index in range(PARTITIONS):
+            seen = list(self.consumer.seen[index])  # time passes while we read, and it sees more
             committed = read(client, TOPIC, index, committed=True)
             self._check_order(index, [_key(value) for _, value in committed.records])
             for _, value in committed.records:
                 shown[value] = shown.get(value, 0) + 1
-            seen = self.consumer.seen[index]
             assert seen == committed.records[: len(seen)], f"partition {index}: a consumer saw what is not there"
             everything = read(client, TOPIC, index)
             stable = committed.last_stable_offset
