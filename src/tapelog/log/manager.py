@@ -61,6 +61,8 @@ class LogDirectory(OffsetFiles):
         self.previous_broker_epoch = -1
         self._round: CheckpointRound | None = None
         self._after_round: list[Callable[[], None]] = []
+        self.left_out = False
+        """Whether some logs with something new wait for the next checkpoint."""
         self.closed = False
 
     @staticmethod
@@ -320,7 +322,8 @@ class LogDirectory(OffsetFiles):
         """Into this round go the logs with something new; if there are more than limit, those that recovery would have
         to read most of."""
         waiting = [log for log in self.logs.values() if checkpoint.wants(log)]
-        if limit is not None and len(waiting) > limit:
+        self.left_out = limit is not None and len(waiting) > limit
+        if limit is not None and self.left_out:
             waiting.sort(key=recovery_cost, reverse=True)
             del waiting[limit:]
         for log in waiting:

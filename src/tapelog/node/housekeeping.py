@@ -101,7 +101,7 @@ class Housekeeping:
         moved = False
         for directory in directories.every:
             share = directories.share(directory, high_watermarks)
-            if written or share != directory.high_watermarks or directory.cleaned_offsets_moved():
+            if written or directory.left_out or share != directory.high_watermarks or directory.cleaned_offsets_moved():
                 self._under_way += directory.start_checkpoint(share, self._recorder(directory))
             moved = moved or directory.start_offsets_moved()
         if moved:

@@ -67,6 +67,17 @@ def test_a_checkpoint_of_many_partitions_is_prepared_in_pieces(monkeypatch: pyte
     assert [known["orders", index] for index in range(20)] == [1] * 20
 
 
+def test_logs_left_out_of_a_checkpoint_are_in_the_next_without_another_write() -> None:
+    rig = Rig()
+    rig.create(partitions=130)
+    write_all(rig, 130)
+    rig.node.pass_time(CHECKPOINTED_MS)
+    logs = [rig.partition(index=index).log for index in range(130)]
+    assert 0 < sum(log.checkpointed_end for log in logs) < 130
+    rig.node.pass_time(CHECKPOINTED_MS)
+    assert [log.checkpointed_end for log in logs] == [1] * 130
+
+
 def test_a_topic_deleted_while_a_checkpoint_is_prepared_leaves_no_trace_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(housekeeping, "MARKS_PER_STEP", 3)
     rig = Rig()
