@@ -180,26 +180,29 @@ def test_offsets_and_transactional_ids_are_the_same_after_their_topics_were_comp
     consumers = [Consumer({**settings, "group.id": f"group-{number}"}) for number in range(3)]
     turn = 0
 
+    def move() -> None:
+        producer.begin_transaction()
+        producer.produce("input", b"%d" % turn, b"key")
+        places = [TopicPartition("input", 0, turn)]
+        producer.send_offsets_to_transaction(places, consumers[2].consumer_group_metadata(), 20)
+        producer.commit_transaction(20)
+
     def commit_on() -> bool:
         nonlocal turn
-        for _ in range(50):
+        for _ in range(20):
             turn += 1
             for number, consumer in enumerate(consumers[:2]):
                 places = [TopicPartition("input", 0, turn * 10 + number, metadata="x" * 50)]
                 consumer.commit(offsets=places, asynchronous=False)
-        producer.begin_transaction()
-        producer.produce("input", b"%d" % turn, b"key")
-        producer.send_offsets_to_transaction(
-            [TopicPartition("input", 0, turn)], consumers[2].consumer_group_metadata(), 20
-        )
-        producer.commit_transaction(20)
+            if turn % 4 == 0:
+                move()
         return cleaned_up_to(broker, "__consumer_offsets") > 500 and cleaned_up_to(broker, "__transaction_state") > 20
 
     def committed() -> list[int]:
         places = [consumer.committed([TopicPartition("input", 0)], 20)[0] for consumer in consumers]
         return [place.offset for place in places]
 
-    until(commit_on, "the coordinators' topics were compacted", seconds=60, pause=0)
+    until(commit_on, "the coordinators' topics were compacted", seconds=120, pause=0)
     expected = [turn * 10, turn * 10 + 1, turn]
     assert committed() == expected
     broker.kill()
