@@ -71,7 +71,8 @@ class LogConfig:
         # what the topic may hold on its leaders' disks, and whether its oldest segments make room for new ones
         self.max_bytes = number("tapelog.max.bytes", -1)
         drops = given.get("tapelog.max.bytes.policy", "reject") == "drop-oldest"
-        self.drop_oldest = drops and self.delete and not self.compact and not self.remote
+        self.may_drop = self.delete and not (self.compact or self.remote or self.hold)
+        self.drop_oldest = drops and self.may_drop
         self.min_insync_replicas = number("min.insync.replicas", 1)
         # whoever holds up what a majority has leaves the ISR at once, instead of after replica.lag.time.max.ms
         self.acks_quorum = given.get("tapelog.acks", "all") == "quorum"

@@ -237,7 +237,10 @@ class Log(StoredLog):
     def _waited_ms(self, group: Group, max_timestamp: int, now_ms: int) -> int:
         """How old the segment is for segment.ms: by its records' timestamps where they have any."""
         if group.first_timestamp == UNKNOWN:
-            group.first_timestamp = self.active.first_timestamp()
+            try:
+                group.first_timestamp = self.active.first_timestamp()
+            except DiskError:  # by the clock, then; the write that follows finds out whether the disk works
+                group.first_timestamp = -1
         if group.first_timestamp >= 0 and max_timestamp >= 0:
             return max_timestamp - group.first_timestamp
         return now_ms - self._rolled_at_ms

@@ -146,7 +146,10 @@ class StoredLog:
         if segment not in opened:
             opened.append(segment)
             if len(opened) > OPEN_SEGMENTS_MAX:
-                opened.pop(0).release()
+                for number, other in enumerate(opened):
+                    if not other.pinned:
+                        opened.pop(number).release()
+                        break
 
     def replace_segments(self, number: int, old: list[Segment], new: Segment) -> None:
         """Internal to the log package: the files of old segments, from that number on, made room for those of a new

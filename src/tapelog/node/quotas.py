@@ -9,7 +9,7 @@ go, each node dropping its share. Coordinators' topics have no bound.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Final
 
 from tapelog.base.ports import DiskError, DiskFullError
@@ -69,7 +69,7 @@ class StorageQuotas:
             prefix = longest_prefix(self._prefixes, name) if self._prefixes else None
             if prefix is not None:
                 bound = self._prefixes[prefix]
-                drops = bound.policy == DROP_OLDEST and config.delete and not config.compact and not config.remote
+                drops = bound.policy == DROP_OLDEST and config.may_drop
                 shared = Quota(f"topics that begin with {prefix!r}", PREFIXES, bound.limit, rejects=not drops)
                 bounds.append(self._quota(f"{prefix}*", shared, before))
         for quota in bounds:
@@ -176,15 +176,14 @@ class StorageQuotas:
         """Drop this node's share of what is too much: the oldest segments, by their newest record."""
         quota.counted(sum(partition.log.size_bytes for partition in led))
         excess = (quota.total - quota.limit) * quota.used // max(1, quota.total)
-        heap = [(oldest.newest_timestamp(), number) for number, one in enumerate(led) if (oldest := droppable(one))]
-        heapify(heap)
+        heap: list[tuple[int, int]] = []
+        for number, partition in enumerate(led):
+            self._offer(heap, number, partition)
         while heap and excess > 0:
             number = heappop(heap)[1]
             partition = led[number]
             oldest = droppable(partition)
             assert oldest is not None
-            excess -= oldest.size
-            quota.used -= oldest.size
             try:
                 partition.log.delete_segments([oldest])
             except DiskFullError:
@@ -192,10 +191,20 @@ class StorageQuotas:
             except DiskError as error:
                 self.node.storage_broke(error, partition.log.disk)
                 return
+            excess -= oldest.size
+            quota.used -= oldest.size
             partition.wake_fetches()
-            following = droppable(partition)
-            if following is not None:
-                heappush(heap, (following.newest_timestamp(), number))
+            self._offer(heap, number, partition)
+
+    def _offer(self, heap: list[tuple[int, int]], number: int, partition: Partition) -> None:
+        """Its oldest segment is one that could go; not if nobody can tell how old it is."""
+        oldest = droppable(partition)
+        if oldest is None:
+            return
+        try:
+            heappush(heap, (oldest.newest_timestamp(), number))
+        except DiskError as error:
+            self.node.storage.suspect(error, partition.log.disk)
 
 
 def droppable(partition: Partition) -> Segment | None:

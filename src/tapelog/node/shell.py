@@ -146,13 +146,15 @@ class Shell:
         dispatcher = self.core.dispatcher
         if not dispatcher.room_waiters or dispatcher.rooms_given != given:
             return
-        for transport in sorted(self.transports.values(), key=lambda transport: transport.active_ms):
-            connection = transport.connection
-            if connection.reserved and not connection.waits_for_room and not connection.held_back:
-                connection.close(
-                    f"a request of {connection.wanted} bytes came to a halt, and others wait for the room it takes"
-                )
-                return
+        halted = [
+            one.connection
+            for one in sorted(self.transports.values(), key=lambda transport: transport.active_ms)
+            if one.connection.reserved and not one.connection.waits_for_room and not one.connection.held_back
+        ]
+        if not halted:  # they have the room that they wait for: one of them has to go for the others
+            halted = sorted(dispatcher.room_waiters, key=lambda connection: -connection.reserved)
+        victim = halted[0]
+        victim.close(f"a request of {victim.wanted} bytes came to a halt, and others wait for the room it takes")
 
     def _relieve(self) -> None:
         """Too much memory is held by answers that clients do not read: those who read least have to go."""

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from tapelog.base.ports import DiskError
 from tapelog.base.storage_bounds import Bound, longest_prefix, parse_prefix_bounds
+from tapelog.log.segment import Segment
 from tapelog.node.core import NodeCore
 from tapelog.node.quota_sizes import ASK_MS, QuotaSizes
 from tapelog.replication.quota import Quota
@@ -278,3 +280,32 @@ def test_what_is_elsewhere_counts_and_each_node_drops_only_its_share() -> None:
     rig.node.pass_time(COUNTED_MS)
     left = size_of(rig)
     assert 1.5 * MB < left < 4 * MB, "8 MiB of 16 are here, and 12 are too much: half of them go here"
+
+
+def test_a_topic_on_hold_refuses_instead_of_losing_records() -> None:
+    rig = Rig()
+    configs = {"tapelog_max_bytes": str(MB), "tapelog_max_bytes_policy": "drop-oldest", "tapelog_tier_hold": "true"}
+    rig.create(segment_bytes=str(MB), **configs)
+    rig.create("logs.held", segment_bytes=str(MB), tapelog_tier_hold="true")
+    assert alter(rig, "tapelog.max.bytes.prefixes", f"logs.={2 * MB}:drop-oldest") == 0
+    assert fill(rig) == 10
+    assert fill(rig, "logs.held") == 20
+    rig.node.pass_time(5 * COUNTED_MS)
+    assert rig.partition().log.start_offset == rig.partition("logs.held").log.start_offset == 0
+
+
+def test_a_segment_whose_age_cannot_be_read_stays_and_the_node_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    rig = Rig()
+    rig.create(tapelog_max_bytes=str(4 * MB), tapelog_max_bytes_policy="drop-oldest", segment_bytes=str(MB))
+    for _ in range(60):
+        write(rig)
+    suspects: list[DiskError] = []
+    monkeypatch.setattr(core_of(rig).storage, "suspect", lambda error, disk: suspects.append(error))
+
+    def unreadable(self: Segment) -> int:
+        raise DiskError("bad sector")
+
+    monkeypatch.setattr(Segment, "newest_timestamp", unreadable)
+    monkeypatch.setattr(core_of(rig).housekeeping, "retain", lambda key: None)
+    rig.node.pass_time(COUNTED_MS)
+    assert suspects and rig.partition().log.start_offset == 0
