@@ -12,6 +12,7 @@ from tapelog.wire.messages.assign_replicas_to_dirs_request import (
     PartitionData,
     TopicData,
 )
+from tapelog.wire.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from tests.unit.metadata.desk import Desk, directory
 
 
@@ -67,3 +68,27 @@ def test_a_request_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(KafkaError) as caught:
         assign(two_disks(), directory(1), 0, 1)
     assert caught.value.code == ErrorCode.INVALID_REQUEST
+
+
+def failed(desk: Desk, *lost: bytes) -> None:
+    request = BrokerHeartbeatRequest(
+        broker_id=1,
+        broker_epoch=desk.image.brokers[1].epoch,
+        current_metadata_offset=1 << 40,
+        offline_log_dirs=list(lost),
+    )
+    desk.run(lambda image: desk.controller.broker_heartbeat(image, request))
+
+
+def test_a_replica_that_begins_anew_elsewhere_is_nobodys_heir() -> None:
+    """Its directory is missing: the last in sync waits for it, and has lost everything once it is somewhere else."""
+    desk = two_disks()
+    desk.create("u", [1])
+    wanted = desk.image.topics["u"].id
+    assert assign(desk, directory(1, disk=2), 0, topic=wanted) == [0]
+    failed(desk, directory(1, disk=2))
+    part = desk.image.topics["u"].partitions[0]
+    assert (part.leader, part.elr) == (-1, (1,)), "it may come back with its directory"
+    assert assign(desk, directory(1), 0, topic=wanted) == [0]
+    part = desk.image.topics["u"].partitions[0]
+    assert (part.leader, part.isr, part.elr) == (-1, (), ())

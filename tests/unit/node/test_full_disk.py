@@ -128,3 +128,9 @@ def test_only_the_partitions_of_the_full_directory_are_refused_and_new_ones_go_e
     assert rig.produce(index=1 - there).error_code == 0
     rig.create("next", partitions=3)
     assert [rig.produce(topic="next", index=index).error_code for index in range(3)] == [0] * 3
+
+
+def test_coordinators_partitions_may_use_the_reserve_and_others_may_not(rig: Rig) -> None:
+    leave(rig, RESERVE - 1)
+    assert rig.partition().lacks_room
+    assert not rig.partition("__consumer_offsets").lacks_room

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tapelog.base.ids import DIR_UNASSIGNED
 from tapelog.base.ports import DiskError
 from tapelog.log.manager import WrongDirectoryError
-from tapelog.metadata.image import NO_LEADER, PartitionImage
+from tapelog.metadata.image import NO_LEADER, PartitionImage, TopicImage
 from tapelog.node.core import NodeCore
 from tapelog.sim.disk import SimDisk
 from tapelog.wire.errors import ErrorCode
@@ -281,3 +282,30 @@ def test_coordinators_in_a_failed_directory_are_given_up_and_the_others_go_on(ri
     rig.node.pass_time(100)
     gone = [index for topic, index in homes[1].logs if topic == "__consumer_offsets"]
     assert [index for index in led if index not in gone] == core_of(rig).groups.runtime.partitions()
+
+
+@pytest.mark.parametrize("starting", [True, False])
+def test_a_replica_that_may_be_in_an_offline_directory_is_not_begun_anew_elsewhere(rig: Rig, starting: bool) -> None:
+    """Others have copies of it, but if it comes back with its directory there must not be two of it."""
+    rig.node.stop()
+    rig.node.others[THERE].broken = True
+    rig.node.boot()
+    core = core_of(rig)
+    assert list(core.directory.offline) == [THERE]
+    topic = TopicImage("t", b"t" * 16, ())
+    known = PartitionImage((1, 2), (2,), 2, 0, 0, directories=(b"x" * 16, b"y" * 16))
+    assert core.partitions.homes.plan([(topic, 0, known)], starting=starting) == []
+    new = PartitionImage((1, 2), (2,), 2, 0, 0, directories=(DIR_UNASSIGNED, b"y" * 16))
+    assert [home.path for home, _ in core.partitions.homes.plan([(topic, 1, new)], starting=starting)] == (
+        [] if starting else [HERE]
+    )
+
+
+def test_a_stop_was_clean_if_all_directories_say_so_of_the_same_epoch(rig: Rig) -> None:
+    epoch = core_of(rig).metadata.broker_epoch
+    rig.reboot(rig.node.stop)
+    assert core_of(rig).directory.previous_broker_epoch == epoch
+    rig.node.stop()
+    rig.node.others[THERE].remove(f"{THERE}/.kafka_cleanshutdown")
+    rig.reboot(lambda: None)
+    assert core_of(rig).directory.previous_broker_epoch == -1
