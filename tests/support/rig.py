@@ -9,6 +9,7 @@ from tapelog.base.ports import DiskError, File
 from tapelog.replication.partition import Partition
 from tapelog.sim.client import SimClient
 from tapelog.sim.clock import SimClock
+from tapelog.sim.disk import SimDisk
 from tapelog.sim.entropy import SimEntropy
 from tapelog.sim.node import SimNode
 from tapelog.wire.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
@@ -137,9 +138,9 @@ class Rig:
 class HeldFlushes:
     """Flush rounds that are on their way to the disk."""
 
-    def __init__(self, rig: Rig) -> None:
+    def __init__(self, rig: Rig, disk: SimDisk | None = None) -> None:
         self.rig = rig
-        self.disk = rig.node.disk
+        self.disk = disk if disk is not None else rig.node.disk
         self.held: list[tuple[list[File], Callable[[DiskError | None], None]]] = []
         self._start = self.disk.start_flush
         self.disk.start_flush = self._hold  # type: ignore[method-assign]

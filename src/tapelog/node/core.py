@@ -99,6 +99,7 @@ class NodeCore(NodeApi):
         self.storage = Storage(self, disk, disks)
         self.pressure = Pressure(self.hub, self.dispatcher)
         self.rounds = DiskRounds(self.hub, self.storage.working, clock, self.storage_broke, self.pressure.flushed)
+        self.pressure.hung_bytes = self.rounds.hung_bytes
         self.opened = False
         """Whether the partitions follow the image."""
         self.parted = False

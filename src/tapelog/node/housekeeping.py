@@ -22,6 +22,8 @@ CHECKPOINT_MS: Final = 5_000
 WATCH_MS: Final = 250
 PARTITIONS_PER_STEP: Final = 200
 MARKS_PER_STEP: Final = 2_000
+CHECKPOINT_PATIENCE_MS: Final = 30_000
+"""After that the checkpoints of other directories do not wait any more for one whose disk hangs."""
 LATE_MS: Final = 300_000
 """A transaction is late when it is open for this much longer than any may be: its coordinator must have lost it."""
 
@@ -33,6 +35,7 @@ class Housekeeping:
         self.node = node
         self._checkpointed_ms = 0
         self._collecting = False
+        self._batch = 0
         self._under_way = 0
         """Checkpoints: one per directory."""
         self._began_ms = 0
@@ -73,7 +76,8 @@ class Housekeeping:
     def _checkpoint(self) -> None:
         """Record what is durable, if something is new: records, or what a follower heard of its leader."""
         node = self.node
-        if self._under_way or self._collecting:
+        waited_ms = node.clock.monotonic_ms() - self._began_ms
+        if self._collecting or (self._under_way and waited_ms < CHECKPOINT_PATIENCE_MS):
             return
         self._collecting = True
         self._collect({}, node.partitions.all(), 0)
@@ -98,6 +102,7 @@ class Housekeeping:
         node, directories = self.node, self.node.directory
         written, node.hub.uncheckpointed_bytes = node.hub.uncheckpointed_bytes > 0, 0
         self._began_ms, self._cached_bytes = node.clock.monotonic_ms(), node.hub.cached_bytes
+        self._under_way, self._batch = 0, self._batch + 1
         moved = False
         for directory in directories.every:
             share = directories.share(directory, high_watermarks)
@@ -116,10 +121,12 @@ class Housekeeping:
 
     def _recorder(self, directory: LogDirectory) -> Callable[[Exception | None], None]:
         """What is called when a checkpoint of that directory has ended."""
+        batch = self._batch
 
         def checkpointed(error: Exception | None) -> None:
-            self._under_way -= 1
-            if not self._under_way:
+            if batch == self._batch:
+                self._under_way -= 1
+            if batch == self._batch and not self._under_way:
                 took_ms = self.node.clock.monotonic_ms() - self._began_ms
                 self.node.pressure.checkpointed(self._cached_bytes, took_ms if error is None else -1)
             if isinstance(error, DiskFullError):

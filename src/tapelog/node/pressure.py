@@ -8,6 +8,7 @@ bounded in the same way, so that the kernel never has to stop the writer, which 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ class Pressure:
         self.dispatcher = dispatcher
         self.written = Limit(LIMIT_FIRST, ROUND_MS)
         self.cached = Limit(CACHED_BYTES_MAX, CACHED_MS, CACHED_BYTES_MAX)
+        self.hung_bytes: Callable[[], int] = _none
+        """What waits for disks that hang: nobody else is held back for that."""
         self.times = 0
         """How often producers had to be held back."""
 
@@ -86,7 +89,12 @@ class Pressure:
         """At the end of a wake-up: hold producers back, or let them go on."""
         hub, pressed = self.hub, self.dispatcher.pressed
         most = self.written.value - self.written.value // 4 if pressed else self.written.value
-        behind = hub.unflushed_bytes > most or hub.cached_bytes > self.cached.value or len(hub.dirty) > 0
+        waiting = hub.unflushed_bytes - (self.hung_bytes() if hub.hanging else 0)
+        behind = waiting > most or hub.cached_bytes > self.cached.value or len(hub.dirty) > 0
         if behind != pressed:
             self.times += int(behind)
             self.dispatcher.press(behind)
+
+
+def _none() -> int:
+    return 0

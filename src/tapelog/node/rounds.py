@@ -18,6 +18,8 @@ from tapelog.replication.partition import Partition
 PARTITIONS_LEAST: Final = 16
 FILES_PER_PARTITION: Final = 4
 """Of the files that may be open, so many for each partition that is written or in a round."""
+HANGS_LOOKS: Final = 20
+"""A disk of several that was busy with the same round at so many looks is left alone by the others."""
 NEVER: Final = -1
 """How long a round took that came to nothing."""
 
@@ -48,6 +50,7 @@ class FlushRounds:
         self._running = False
         self._failed = False
         self._seen = -1
+        self._looks = 0
 
     @property
     def running(self) -> bool:
@@ -57,7 +60,18 @@ class FlushRounds:
     def stuck(self) -> bool:
         """Whether the same round is under way as at the last look: the disk is slow, or hangs."""
         before, self._seen = self._seen, self.rounds if self._running else -1
-        return self._running and before == self.rounds
+        same = self._running and before == self.rounds
+        self._looks = self._looks + 1 if same else 0
+        return same
+
+    @property
+    def hangs(self) -> bool:
+        """Whether that has been so for long."""
+        return self._looks >= HANGS_LOOKS
+
+    def waiting_bytes(self) -> int:
+        """What was written there and is not durable."""
+        return self._bytes + sum(partition.unflushed_bytes for partition in self.hub.unflushed)
 
     def waiting(self) -> list[Partition]:
         """Those in the round under way, and those that wait for the next."""
@@ -75,7 +89,8 @@ class FlushRounds:
             self._bytes += partition.unflushed_bytes
             partition.unflushed_bytes = 0
         if self._failed:
-            self.ended(self._bytes, NEVER)
+            size, self._bytes = self._bytes, 0
+            self.ended(size, NEVER)
             return
         files: list[File] = []
         for partition in partitions:
@@ -96,7 +111,8 @@ class FlushRounds:
     def _done(self, error: DiskError | None) -> None:
         self._running = False
         finished, self._under_way = self._under_way, []
-        self.ended(self._bytes, self.clock.monotonic_ms() - self._began_ms if error is None else NEVER)
+        size, self._bytes = self._bytes, 0
+        self.ended(size, self.clock.monotonic_ms() - self._began_ms if error is None else NEVER)
         if error is not None:
             self._failed = True
             self.failed(error)
@@ -130,7 +146,7 @@ class DiskRounds:
         """How many more partitions may be written before a round has ended."""
         waiting = len(self.hub.unflushed)
         if self._several:
-            waiting += sum(len(rounds.hub.unflushed) for rounds in self.each)
+            waiting += sum(len(rounds.hub.unflushed) for rounds in self.each if not rounds.hangs)
         return self.each[0].partitions_max - waiting
 
     def start(self) -> None:
@@ -150,12 +166,17 @@ class DiskRounds:
         for rounds in each:
             rounds.start()
 
+    def hung_bytes(self) -> int:
+        """What waits for disks that hang."""
+        return sum(rounds.waiting_bytes() for rounds in self.each if rounds.hangs)
+
     def stuck(self) -> list[Partition]:
         """The partitions that wait for disks which have been busy with the same round since the last look."""
         late: list[Partition] = []
         for rounds in self.each:
             if rounds.stuck():
                 late.extend(rounds.waiting())
+        self.hub.hanging = [rounds.disk for rounds in self.each if rounds.hangs] if self._several else []
         return [*late, *self.hub.dirty] if late else late
 
 

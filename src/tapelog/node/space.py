@@ -49,7 +49,7 @@ class Space:
         node = self.node
         asked_reserve = node.setting_int("tapelog.disk.reserve.bytes")
         asked_low = node.setting_int("tapelog.disk.low.bytes")
-        full: list[Disk] = []
+        full: list[Disk] = list(node.hub.hanging)  # nothing more is taken for them, either
         for directory in node.directory.items:
             try:
                 total, free = directory.disk.total_bytes(), directory.disk.free_bytes()

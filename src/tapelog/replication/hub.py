@@ -53,6 +53,8 @@ class Hub:
         """Partitions that are written or read here: the clock makes rates of their counters."""
         self.troubled: list[tuple[Partition, DiskError]] = []
         """Partitions whose files could not be read when something was appended."""
+        self.hanging: list[Disk] = []
+        """Disks, of several, that have not answered for long: what lies on others goes on without them."""
         self.full: list[Disk] = []
         """Disks with so little room that it is kept for what the node itself must write."""
         self.lag_ms_max = 30_000

@@ -9,7 +9,8 @@ import pytest
 from tapelog.node.core import NodeCore
 from tapelog.node.pressure import LIMIT_FIRST, LIMIT_LEAST, Limit
 from tapelog.replication.partition import BATCH_COST
-from tests.support.rig import Rig, produce_request
+from tapelog.wire.errors import ErrorCode
+from tests.support.rig import HeldFlushes, Rig, produce_request
 
 pytestmark = pytest.mark.both_ways
 
@@ -174,3 +175,48 @@ def test_the_limit_follows_the_disk() -> None:
     assert limit.value == LIMIT_LEAST
     limit.synced(0, -1)
     assert limit.value == LIMIT_LEAST, "a round that failed says nothing"
+
+
+def two_disks() -> tuple[Rig, HeldFlushes, int, int]:
+    """A node whose second disk hangs: its partition, and one on the first."""
+    rig = Rig(directories=("logs", "more"), tapelog_unflushed_max_bytes=str(MB))
+    rig.create(partitions=2)
+    there = rig.node.others["more"]
+    hung = next(index for index in range(2) if rig.partition(index=index).log.disk is there)
+    return rig, HeldFlushes(rig, there), hung, 1 - hung
+
+
+def test_a_disk_of_several_that_hangs_holds_back_nobody_else() -> None:
+    rig, held, hung, well = two_disks()
+    for _ in range(100):
+        rig.later(produce_request(("orders", hung, rig.batch(bytes(50_000)))), 9, rig.connect())
+    assert core_of(rig).dispatcher.pressed
+    taken = rig.partition(index=hung).log.end_offset
+    rig.node.pass_time(10_000)
+    assert not core_of(rig).dispatcher.pressed
+    assert all(rig.produce(rig.batch(bytes(50_000)), index=well).error_code == 0 for _ in range(50))
+    assert rig.produce(index=hung).error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    assert rig.partition(index=hung).log.end_offset <= taken + 100, "nothing more is taken for it"
+    held.release()
+    rig.node.pass_time(10_000)
+    assert rig.produce(index=hung).error_code == 0
+    assert core_of(rig).hub.unflushed_bytes == 0
+
+
+def test_checkpoints_of_other_directories_go_on_while_a_disk_hangs() -> None:
+    rig, held, hung, well = two_disks()
+    there = rig.node.others["more"]
+    plain, waiting = there.start_job, []
+    there.start_job = lambda job, done: waiting.append((job, done))  # type: ignore[method-assign,misc,assignment]
+    rig.produce(index=well)
+    rig.later(produce_request(("orders", hung, rig.batch())), 9, rig.connect())
+    rig.node.pass_time(10_000)
+    rig.produce(index=well)
+    rig.node.pass_time(60_000)
+    assert rig.partition(index=well).log.checkpointed_end == 2
+    there.start_job = plain  # type: ignore[method-assign]
+    for job, done in waiting:
+        plain(job, done)
+    held.release()
+    rig.node.pass_time(60_000)
+    rig.node.invariants()

@@ -176,7 +176,7 @@ def append_batch(
         return
     if partition.hub.full and partition.lacks_room:
         part.error_code = _STORAGE
-        part.error_message = "the disk is full"
+        part.error_message = "the disk is full, or does not answer"
         return
     if acks == -1 and partition.under_min_isr:
         part.error_code = _NOT_ENOUGH
