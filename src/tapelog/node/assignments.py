@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
+from tapelog.base.ids import DIR_MIGRATING, DIR_UNASSIGNED
 from tapelog.metadata.electorate import directory_of
 from tapelog.metadata.image import PartitionImage
 from tapelog.wire.errors import ErrorCode, KafkaError
@@ -39,10 +40,24 @@ class Assignments:
 
     def look(self, topic_id: bytes, index: int, partition: PartitionImage) -> None:
         """The image says this of a partition that is held here."""
-        own = self._own(topic_id, index)
-        if own and directory_of(partition, self.node.node_id) != own:
+        own, told = self._own(topic_id, index), directory_of(partition, self.node.node_id)
+        if own and told != own:
+            if partition.replicas == (self.node.node_id,) and told not in (DIR_UNASSIGNED, DIR_MIGRATING):
+                self._warn(topic_id, index)
             self._wanted[topic_id, index] = None
             self._later(0)
+
+    def _warn(self, topic_id: bytes, index: int) -> None:
+        """The only replica is in another directory than before, which counts as a loss (directories.py)."""
+        topic = self.node.image.topics_by_id.get(topic_id)
+        held = self.node.directory.logs.get((topic.name, index)) if topic is not None else None
+        if topic is not None and held is not None and held.end_offset > held.start_offset:
+            log.error(
+                "%s-%d is in another log directory than before, and no node has a copy: it gets no leader. If its "
+                "files were moved there as they were, elect it: kafka-leader-election.sh --election-type unclean",
+                topic.name,
+                index,
+            )
 
     def _later(self, delay_ms: int) -> None:
         if not self._asking:
