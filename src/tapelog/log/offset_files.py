@@ -51,14 +51,16 @@ class OffsetFiles:
         self._written_start_offsets = offsets
 
     def before_letting_go(self, plans: Sequence[tuple[Log, Sequence[Segment]]]) -> None:
-        """These segments of these logs are about to go, and the tier has them: then only files tell where the whole
+        """These segments of these logs are about to go. Where the tier has them, only files tell then where the whole
         logs begin, and where they do here. Blocks, unless the files say so already."""
         starts: dict[TopicPartition, int] = {}
         moved = False
         for log, plan in plans:
             key, items = (log.topic, log.partition), log.segments.items
-            moved = moved or self._written_start_offsets.get(key) != log.start_offset
-            starts[key] = items[len(plan)].base_offset if len(plan) < len(items) else log.written_end
+            first = items[len(plan)].base_offset if len(plan) < len(items) else log.written_end
+            if log.start_offset < first <= log.tiered_end:
+                moved = moved or self._written_start_offsets.get(key) != log.start_offset
+                starts[key] = first
         if moved:
             self.write_start_offsets()
         self.local_starts.keep(starts)

@@ -19,11 +19,16 @@ def plan(
 
     Never one with records at or above the high watermark, never an empty one that is the only one. With a tier only
     those go that it has, all of what they hold being below tiered_end, when local.retention.* gives them up: what the
-    whole log gives up is another plan (tier.retention), which moves its start. Under a hold nothing is given up.
+    whole log gives up is another plan (tier.retention), which moves its start, except where nothing is copied any more.
+    Under a hold nothing is given up.
     """
     count = deletable(segments, end_offset, high_watermark)
     gone = before_start(segments, count, start_offset)
     if config.remote:
+        whole = not config.remote_copy and not config.hold and start_offset >= segments[0].base_offset
+        if whole:  # nothing goes up any more, and nothing that is older is there: retention is about what is here
+            gone = max(gone, by_time(segments, count, config.retention_ms, now_ms))
+            gone = max(gone, by_size(segments, count, config.retention_bytes))
         count = deletable(segments, end_offset, min(high_watermark, tiered_end))
         gone = max(gone, by_time(segments, count, config.local_retention_ms, now_ms))
         gone = max(gone, by_size(segments, count, config.local_retention_bytes))

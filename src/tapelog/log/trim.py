@@ -176,8 +176,9 @@ def delete_segments(log: Log, plan: list[Segment]) -> None:
         renamed.append(log.path_of(segment.base_offset, names.SNAPSHOT))
     log.segments.remove_first(count)
     log.unflushed = [segment for segment in log.unflushed if segment not in plan]
-    if not log.config.remote:
-        log.start_offset = max(log.start_offset, log.segments.items[0].base_offset)
+    first = log.segments.items[0].base_offset
+    if not log.config.remote or (log.start_offset >= plan[0].base_offset and log.tiered_end < first):
+        log.start_offset = max(log.start_offset, first)  # nobody else has it
     log.note_starts()
     log.leader_epoch_cache.truncate_from_start(log.start_offset)
     disk = log.disk

@@ -152,15 +152,25 @@ class _Question(Waiter):
         self._done(answer)
 
 
+def shared_end(partition: Partition, head: Manifest) -> int:
+    """Up to where the tier has what a follower has committed; 0 if that cannot be told. After an unclean election a
+    head may name what our leader does not have, until it has cut that off: records are the same where epochs are."""
+    epochs = partition.log.leader_epoch_cache
+    for entry in reversed(head.segments):
+        known = entry.end_offset <= partition.high_watermark and len(entry.epochs) > 0
+        if known and epochs.epoch_for(entry.end_offset - 1) == entry.epochs[-1][0]:
+            return entry.end_offset
+    return 0
+
+
 def _learn(partition: Partition, head: Manifest) -> None:
     """A head was read: what it says of the log holds, whoever wrote it."""
     log = partition.log
     if partition.closed or head.deleted or not log.config.remote:
         return
     if not partition.leading and head.leader_epoch == partition.leader_epoch:
-        # one that our leader has not claimed yet may name, after an unclean election, what it does not have
-        log.tiered_end = min(head.end_offset, partition.high_watermark)
-    start = min(head.start_offset, partition.high_watermark)
+        log.tiered_end = max(log.tiered_end, shared_end(partition, head))
+    start = min(head.start_offset, log.local_start_offset)  # below that only the tier has it, or nobody
     if log.start_offset < start:
         try:
             log.increment_start_offset(start)

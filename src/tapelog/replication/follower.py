@@ -239,6 +239,10 @@ class Fetcher:
             self._cut(followed, leader_start, True)  # the leader knows nothing of the epochs of a log that is empty
         elif meeting is None:
             self._back_off(followed)
+        elif not meeting.start_anew and log.start_offset <= meeting.offset < log.local_start_offset:
+            assert followed.lane is not None
+            self._refused(followed.lane, followed, _TIERED)  # what is to be cut only the tier has: begin all anew
+            self.node.pump_soon(self)
         else:
             self._cut(followed, meeting.offset, meeting.start_anew)
 
@@ -247,8 +251,11 @@ class Fetcher:
         from there what the leader knew at that point, and go on behind it."""
         if followed.stopped:
             return
-        if leader_start < 0 or leader_local_start <= leader_start:
+        if leader_start < 0 or leader_local_start < leader_start:
             self._back_off(followed)
+            return
+        if leader_local_start == leader_start:  # it has everything itself
+            self._cut(followed, leader_start, True)
             return
 
         def done(answer: tuple[int, Seed] | None) -> None:

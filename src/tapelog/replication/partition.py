@@ -287,6 +287,7 @@ class Partition(WaitingRoom):
         self.leadership = None
         self.leader_high_watermark = self.high_watermark
         self.leader_start_offset = -1
+        self.log.tiered_end = 0  # what was known of the tier, another leader may have made another log of
         self.hub.replicated.pop(self, None)
         if was_leading:
             self.guards.close(_NOT_LEADER)

@@ -168,6 +168,34 @@ def test_a_start_that_moved_into_what_is_gone_is_kept_too() -> None:
     assert place.log.start_offset == 5  # it was not written down; the tier's manifest will say
 
 
+def test_where_nothing_is_copied_any_more_retention_is_about_what_is_here() -> None:
+    place = Place({"remote.log.copy.disable": "true", "retention.ms": "50"})
+    place.fill(60)
+    place.log.tiered_end = bases(place.log)[1]
+    place.directory.write_checkpoints()
+    place.clock.advance(30)
+    gone = place.retain()
+    assert gone > 2
+    assert place.log.start_offset == place.log.local_start_offset == bases(place.log)[0]
+    place.disk.sync_all()
+    place.restart()
+    assert place.log.start_offset == place.log.local_start_offset == bases(place.log)[0]
+
+
+def test_where_nothing_is_copied_any_more_the_tier_gives_up_what_is_older_first() -> None:
+    place = Place({"local.retention.bytes": "0"})
+    place.fill(60)
+    place.directory.write_checkpoints()
+    place.log.tiered_end = bases(place.log)[2]
+    assert place.retain() == 2
+    place.config = LogConfig({**TIERED, "remote.log.copy.disable": "true", "retention.ms": "0"})
+    place.log.update_config(place.config)
+    place.clock.advance(1000)
+    assert place.retain() == 0
+    place.log.increment_start_offset(place.log.local_start_offset)
+    assert place.retain() > 0
+
+
 def test_what_deleterecords_gave_up_goes_whether_the_tier_has_it_or_not() -> None:
     place = Place({})
     place.fill(100)

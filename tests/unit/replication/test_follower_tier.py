@@ -135,3 +135,30 @@ def test_a_log_that_parts_with_its_leader_below_its_local_start_begins_anew() ->
     tell_range(bench, 0, 300, EARLIEST_LOCAL)
     give_seed(bench, 310)
     assert bench.partitions[0].log.local_start_offset == bench.end() == 310
+
+
+def test_a_log_that_parts_with_a_leader_that_has_everything_itself_begins_anew_there() -> None:
+    bench = tiered_bench()
+    bench.follow()
+    send_to_tier(bench)
+    give_seed(bench, 500)
+    bench.answer(part(diverging=(1, 150), high_watermark=600))
+    bench.settle()
+    tell_range(bench, 0, 0, EARLIEST_LOCAL)
+    bench.pass_time(3)
+    log = bench.partitions[0].log
+    assert (log.start_offset, log.local_start_offset, log.end_offset) == (0, 0, 0)
+    assert bench.position() == (0, -1)
+
+
+def test_a_log_beyond_the_end_of_a_leader_that_ends_in_the_tier_begins_anew() -> None:
+    bench = tiered_bench()
+    bench.follow()
+    send_to_tier(bench)
+    give_seed(bench, 500)
+    bench.answer(part(error=int(ErrorCode.OFFSET_OUT_OF_RANGE)))
+    tell_range(bench, 0, 300)
+    tell_range(bench, 0, 200, EARLIEST_LOCAL)
+    give_seed(bench, 250)
+    log = bench.partitions[0].log
+    assert (log.start_offset, log.local_start_offset, log.end_offset) == (0, 250, 250)

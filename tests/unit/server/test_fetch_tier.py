@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tapelog.log.config import LogConfig
 from tapelog.server.handlers.list_offsets import EARLIEST, EARLIEST_LOCAL, LATEST, LATEST_TIERED, MAX_TIMESTAMP
 from tapelog.sim.objects import Bucket
@@ -278,6 +280,36 @@ def test_a_replica_that_follows_reads_the_tier_too() -> None:
     rig.reads.learn(partition)
     rig.node.pass_time(50)
     assert rig.log().tiered_end == 0, "the leader of this epoch has not claimed that manifest"
+
+
+def test_a_follower_believes_a_manifest_only_as_far_as_it_has_the_same_epochs() -> None:
+    rig = TierRig()
+    rig.fill(60)
+    partition, copies = rig.partition(), rig.copies[0]
+    copies.copy(rig.log(), 60)
+    whole = copies.head
+    foreign = [replace(entry, epochs=((9, entry.base_offset),)) for entry in whole.segments[3:]]
+    copies.put(replace(whole, segments=(*whole.segments[:3], *foreign)))
+    partition.follow(2, 0)
+    assert rig.log().tiered_end == 0, "what was known, another leader may have made another log of"
+    rig.reads.learn(partition)
+    rig.node.pass_time(50)
+    assert rig.log().tiered_end == whole.segments[2].end_offset
+
+
+def test_a_manifest_that_was_begun_anew_is_believed() -> None:
+    rig = TierRig()
+    rig.fill(60)
+    copies = rig.copies[0]
+    copies.put(replace(copies.head, sequence=500, start_offset=0))
+    view = rig.reads.view(rig.partition())
+    view.load()
+    rig.node.pass_time(50)
+    assert view.head().sequence == 500
+    copies.put(replace(copies.head, sequence=1))
+    view.load()
+    rig.node.pass_time(50)
+    assert view.head().sequence == 1
 
 
 def test_a_follower_below_the_local_start_is_sent_to_the_tier() -> None:

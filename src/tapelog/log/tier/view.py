@@ -102,10 +102,8 @@ class View:
         self._read_ms = self.pieces.timers.clock.monotonic_ms()
         if isinstance(result, Got):
             try:
-                head = manifest.decode(result.data)
-                if self._head is None or head.sequence >= self._head.sequence:
-                    self._head = head
-                    self.learnt(head)
+                self._head = manifest.decode(result.data)
+                self.learnt(self._head)
             except DocumentError as error:
                 self.pieces.complain(f"the manifest of {self.prefix} is damaged: {error}")
         else:
