@@ -99,7 +99,6 @@ class NodeCore(NodeApi):
         self.storage = Storage(self, disk, disks)
         self.pressure = Pressure(self.hub, self.dispatcher)
         self.rounds = DiskRounds(self.hub, self.storage.working, clock, self.storage_broke, self.pressure.flushed)
-        self.pressure.hung_bytes = self.rounds.hung_bytes
         self.opened = False
         """Whether the partitions follow the image."""
         self.parted = False
@@ -134,6 +133,7 @@ class NodeCore(NodeApi):
 
     def boot(self) -> None:
         """Open everything on disk and replay it; afterwards `register` makes the node known."""
+        self.pressure.hung_bytes = self.rounds.hung_bytes
         self.directory = self.storage.open()
         self.partitions = Partitions(self, self.directory)
         self.metadata.boot(self.partitions.open_metadata(), f"{self.storage.metadata_path}/{CLUSTER_METADATA}-0")
