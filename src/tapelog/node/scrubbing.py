@@ -141,7 +141,9 @@ class Scrubbing:
         if any(known.overlaps(damage) for known in held.damaged):
             return
         self.found += 1
-        held.damaged.append(damage)
+        metadata = held.topic == names.CLUSTER_METADATA  # replayed already; whoever fetches it checks it
+        if not metadata:
+            held.damaged.append(damage)
         log.error(
             "%s-%d is damaged on the disk: %s (segment %d in %s, from byte %d)",
             held.topic,
@@ -151,7 +153,8 @@ class Scrubbing:
             held.directory,
             damage.position,
         )
-        self.repairs.add(held, damage)
+        if not metadata:
+            self.repairs.add(held, damage)
 
     def suspect(self, held: Log, base_offset: int | None, region: FileRegion) -> None:
         """A reader met damage in a region of that segment: nobody is given it until it is known what is damaged."""

@@ -174,3 +174,21 @@ def test_every_directory_is_scrubbed() -> None:
     rig.node.pass_time(20_000)
     assert [len(rig.partition(index=index).log.damaged) for index in range(4)] == [1] * 4
     assert rig.produce(topic=TOPIC).error_code == 0
+
+
+def test_damage_in_the_metadata_log_is_told_and_disturbs_nobody(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.ERROR, logger="tapelog.node")
+    rig = Rig()
+    rig.create()
+    core = core_of(rig)
+    held = core.metadata.partition.log
+    held.roll()
+    rig.create("more")
+    rig.node.pass_time(1000)
+    core.directory.write_checkpoints(core.partitions.high_watermarks())
+    rig.node.disk.flip_bit(held.segments.items[0].path, 80, 1)
+    scrubbed(rig)
+    assert "__cluster_metadata-0 is damaged on the disk" in caplog.text
+    assert not held.damaged
+    rig.create("still", partitions=2)
+    assert rig.produce(topic="still").error_code == 0
