@@ -178,7 +178,6 @@ def restore(
 
     Example: tape tier restore --all --bootstrap new-cluster:9092
     """
-    from tapelog.base import ids
     from tapelog.cli import tier_restore
     from tapelog.cli.connect import Connection
     from tapelog.cli.tier_bucket import Bucket, failed, opened, place_of
@@ -201,29 +200,9 @@ def restore(
         raise failed(place, error) from None
     finally:
         told.end()
-    there = connection.metadata()
-    missing = [name for name in topics or [] if name not in (key for one in found for key in _names(one))]
-    if missing:
-        raise CliError(f"not in the bucket: {', '.join(missing)}", "tape tier restore --all --dry-run lists what is")
-    done: list[dict[str, Any]] = []
-    for plan in found:
-        skipped = plan.name in there.topics
-        if skipped:
-            remarks.append(f"{plan.name}: the cluster has such a topic")
-        elif not dry_run:
-            told.at(plan.name)
-            factor = replication_factor or min(plan.document.replication_factor, len(there.brokers))
-            tier_restore.create(connection, plan, factor)
-        done.append(
-            {
-                "topic": plan.name,
-                "topic_id": ids.to_text(plan.document.topic_id),
-                "partitions": plan.document.partitions,
-                "bytes": plan.log_bytes,
-                "offsets": [[span.start_offset, span.end_offset] for span in plan.restore.partitions],
-                "restored": not skipped and not dry_run,
-            }
-        )
+    done = tier_restore.carry_out(
+        connection, found, topics or [], replication_factor, dry_run=dry_run, remarks=remarks, tell=told.at
+    )
     told.end()
     for text in remarks:
         remark(text)
@@ -233,12 +212,6 @@ def restore(
         for one in done
     ]
     emit(json, {"url": place.url, "topics": done}, lambda: [table(("topic", "partitions>", "bytes>", ""), rows)])
-
-
-def _names(plan: Any) -> tuple[str, str]:
-    from tapelog.base import ids
-
-    return plan.name, ids.to_text(plan.document.topic_id)
 
 
 class _Progress:

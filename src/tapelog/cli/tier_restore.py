@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from confluent_kafka.admin import NewTopic
 
@@ -81,6 +82,43 @@ def _plan(bucket: Bucket, document: TopicDocument) -> Plan | None:
         log_bytes += head.log_bytes
         spans.append(Span(head.start_offset, head.end_offset, bucket.epochs(head)))
     return Plan(document, Restore(document.topic_id, epoch + 1, tuple(spans)), log_bytes)
+
+
+def carry_out(
+    connection: Connection,
+    found: list[Plan],
+    wanted: list[str],
+    replication_factor: int | None,
+    *,
+    dry_run: bool,
+    remarks: list[str],
+    tell: Callable[[str], None],
+) -> list[dict[str, Any]]:
+    """Restore what was planned, except topics that are there; what was done with each, for the user."""
+    known = [name for plan in found for name in (plan.name, ids.to_text(plan.document.topic_id))]
+    missing = [name for name in wanted if name not in known]
+    if missing:
+        raise CliError(f"not in the bucket: {', '.join(missing)}", "tape tier restore --all --dry-run lists what is")
+    there = connection.metadata()
+    done: list[dict[str, Any]] = []
+    for plan in found:
+        skipped = plan.name in there.topics
+        if skipped:
+            remarks.append(f"{plan.name}: the cluster has such a topic")
+        elif not dry_run:
+            tell(plan.name)
+            create(connection, plan, replication_factor or min(plan.document.replication_factor, len(there.brokers)))
+        done.append(
+            {
+                "topic": plan.name,
+                "topic_id": ids.to_text(plan.document.topic_id),
+                "partitions": plan.document.partitions,
+                "bytes": plan.log_bytes,
+                "offsets": [[span.start_offset, span.end_offset] for span in plan.restore.partitions],
+                "restored": not skipped and not dry_run,
+            }
+        )
+    return done
 
 
 def create(connection: Connection, plan: Plan, replication_factor: int) -> None:
