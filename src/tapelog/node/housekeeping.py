@@ -100,7 +100,8 @@ class Housekeeping:
 
     def _record(self, high_watermarks: dict[tuple[str, int], int]) -> None:
         node, directories = self.node, self.node.directory
-        written, node.hub.uncheckpointed_bytes = node.hub.uncheckpointed_bytes > 0, 0
+        written = node.hub.uncheckpointed_bytes > 0 or node.hub.cached_bytes > 0
+        node.hub.uncheckpointed_bytes = 0
         self._began_ms, self._cached_bytes = node.clock.monotonic_ms(), node.hub.cached_bytes
         self._under_way, self._batch = 0, self._batch + 1
         moved = False

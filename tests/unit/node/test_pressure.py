@@ -124,6 +124,17 @@ def test_topics_in_the_page_cache_are_held_back_until_a_checkpoint_is_synced() -
     assert core.hub.cached_bytes == 0
 
 
+def test_what_a_checkpoint_did_not_account_for_does_not_hold_producers_back_for_ever() -> None:
+    rig = Rig()
+    rig.create(tapelog_flush="page-cache")
+    core = core_of(rig)
+    core.hub.cached_bytes = core.pressure.cached.value + 1  # nothing more is written, and all is synced
+    core.settle()
+    assert core.dispatcher.pressed
+    rig.node.pass_time(15_000)
+    assert not core.dispatcher.pressed and core.hub.cached_bytes == 0
+
+
 def test_more_partitions_than_files_may_be_open_are_written_in_several_rounds() -> None:
     rig = Rig()
     rig.create(partitions=60)
