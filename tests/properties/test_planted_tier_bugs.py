@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -9,7 +10,6 @@ import pytest
 
 from tapelog.log.tier import carry_out, collection, growth, uploader
 from tapelog.log.tier.content import Content
-from tapelog.log.tier.store import StoreError
 from tapelog.sim.entropy import SimEntropy
 from tapelog.sim.objects import Bucket
 from tests.properties.tier_world import TierWorld
@@ -65,21 +65,17 @@ def _claimed_without_looking(manifest: Any, writer: Any) -> Any:
 
 
 def the_head_comes_before_the_segment(patch: pytest.MonkeyPatch) -> None:
-    """An upload that failed is committed all the same."""
+    """An upload is committed while it is still under way."""
     copy: Any = carry_out._copy
 
-    def hopeful(operation: Any, store: Any, prefix: str, log: Any, done: Any, verify: bool) -> None:
-        def ended(result: Any) -> None:
-            if isinstance(result, StoreError):
-                content = carry_out.open_content(log, operation.segment.base_offset)
-                assert content is not None
-                list(content.pieces())
-                result = content.entry(operation.name, operation.first_offset)
-            done(result)
+    def hasty(operation: Any, store: Any, prefix: str, log: Any, done: Any, verify: bool) -> None:
+        content = carry_out.open_content(log, operation.segment.base_offset)
+        assert content is not None
+        list(content.pieces())
+        copy(operation, store, prefix, log, lambda result: None, verify)
+        done(content.entry(operation.name, operation.first_offset))
 
-        copy(operation, store, prefix, log, ended, verify)
-
-    patch.setattr(carry_out, "_copy", hopeful)
+    patch.setattr(carry_out, "_copy", hasty)
 
 
 def objects_that_count_are_taken_for_orphans(patch: pytest.MonkeyPatch) -> None:
@@ -157,6 +153,7 @@ def live(seed: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.skipif("TAPELOG_TIER_SEEDS" not in os.environ, reason="two minutes: with TAPELOG_TIER_SEEDS set")
 @pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: plant.__name__)
 def test_a_planted_mistake_is_noticed(plant: Plant) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -170,5 +167,4 @@ def test_a_planted_mistake_is_noticed(plant: Plant) -> None:
 
 
 def test_without_a_mistake_there_is_nothing_to_notice() -> None:
-    for seed in range(3):
-        live(seed)
+    live(1)

@@ -24,7 +24,7 @@ STEPS = st.lists(
 
 
 @given(seed=st.integers(0, 2**32), steps=STEPS)
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 def test_what_the_manifest_names_is_whole_and_equals_the_log_whatever_happens(
     seed: int, steps: list[tuple[str, int]]
 ) -> None:
@@ -35,7 +35,7 @@ def test_what_the_manifest_names_is_whole_and_equals_the_log_whatever_happens(
 
 
 @given(seed=st.integers(0, 2**32), steps=STEPS, kind=st.sampled_from(["time", "size"]))
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 def test_retention_deletes_from_the_tier_and_leaves_the_rest_whole(
     seed: int, steps: list[tuple[str, int]], kind: str
 ) -> None:
