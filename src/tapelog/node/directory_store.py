@@ -51,7 +51,7 @@ class DirectoryBackend:
         with _translated(name), open(self._path(name), "rb", buffering=0) as file:
             pieces = [os.pread(file.fileno(), size, position) for position, size in ranges]
         if any(len(piece) != size for piece, (_, size) in zip(pieces, ranges, strict=True)):
-            raise UnavailableError(f"{name} is shorter than expected")
+            raise ObjectMissingError(f"{name} is shorter than it should be")
         return pieces
 
     def put(self, name: str, data: bytes, condition: Condition | None = None) -> Version:

@@ -159,7 +159,7 @@ class ObstoreBackend:
             raise translated(error, name) from error
         pieces = [piece.to_bytes() for piece in found]
         if [len(piece) for piece in pieces] != lengths:
-            raise UnavailableError(f"{name} is shorter than expected")
+            raise ObjectMissingError(f"{name} is shorter than it should be")
         return pieces
 
     def put(self, name: str, data: bytes, condition: Condition | None = None) -> Version:

@@ -142,6 +142,8 @@ class Transport(Pollable):
         for chunk in self.connection.outgoing:
             if isinstance(chunk, bytes):
                 unsent += len(chunk)
+            elif not isinstance(chunk, FileRegion):
+                unsent += chunk.size
         self.connection.dispatcher.unsent_bytes += unsent - self.unsent
         self.unsent = unsent
 
@@ -161,8 +163,9 @@ class Transport(Pollable):
             elif isinstance(head, FileRegion):
                 if not self._send_file(connection, head):
                     return False
-            else:
-                out[0] = head.read()
+            else:  # from the tier: in pieces, of which a rest is copied when the socket does not take all
+                data = head.read()
+                out[0:1] = [data[at : at + SEND_BYTES] for at in range(0, len(data), SEND_BYTES)]
         if self.corked:
             self._cork(False)
         return True

@@ -116,7 +116,7 @@ class SimStore:
             data = self.bucket.get(name).data
             pieces = [data[position : position + size] for position, size in ranges]
             if any(len(piece) != size for piece, (_, size) in zip(pieces, ranges, strict=True)):
-                raise UnavailableError(f"{name} is shorter than expected")
+                raise ObjectMissingError(f"{name} is shorter than it should be")
             return pieces
 
         self._call("get", name, work, done)

@@ -30,17 +30,17 @@ AHEAD_BLOCKS_MAX: Final = 8
 
 
 class RemoteRegion(Region):
-    """Whole batches from the tier, in memory."""
+    """Whole batches from the tier, in memory: a copy, so that who is slow to take it keeps no blocks."""
 
-    def __init__(self, parts: list[memoryview], size: int, next_offset: int) -> None:
-        super().__init__(size)
-        self._parts = parts
+    def __init__(self, parts: list[memoryview], next_offset: int) -> None:
+        self._data = b"".join(parts)
+        super().__init__(len(self._data))
         self.next_offset = next_offset
         """Every record in it has a smaller offset."""
 
     def read(self) -> bytes:
         """The batches' bytes."""
-        return b"".join(self._parts)
+        return self._data
 
 
 def read(view: View, log: Log, offset: int, max_bytes: int, upper: int, min_one: bool) -> RemoteRegion | None:
@@ -67,7 +67,7 @@ def read(view: View, log: Log, offset: int, max_bytes: int, upper: int, min_one:
         end, next_offset = _one_batch(remote, position)
         if end - position > max_bytes and not min_one:
             return None
-    region = RemoteRegion(remote.parts(position, end), end - position, next_offset)
+    region = RemoteRegion(remote.parts(position, end), next_offset)
     block = view.pieces.block_bytes
     ahead = block if mark is None else min(mark.ahead * 2, AHEAD_BLOCKS_MAX * block)
     view.mark(next_offset, Mark(entry.name, end, ahead))

@@ -20,7 +20,7 @@ class StoreError(Exception):
 
 
 class ObjectMissingError(StoreError):
-    """There is no such object."""
+    """There is no such object, or no such part of it."""
 
 
 class ConflictError(StoreError):
@@ -87,7 +87,7 @@ class ObjectStore(Protocol):
     def get_ranges(
         self, name: str, ranges: Sequence[tuple[int, int]], done: Callable[[list[bytes] | StoreError], None]
     ) -> None:
-        """Read (position, size) pieces of an object, in parallel; UnavailableError if one is shorter than asked."""
+        """Read (position, size) pieces of an object, in parallel; ObjectMissingError if it is shorter than that."""
         ...
 
     def put(
