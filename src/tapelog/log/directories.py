@@ -211,7 +211,11 @@ class LogDirectories:
         for directory in self.items:
             for key in directory.partitions():
                 other = seen.setdefault(key, directory)
-                if other is not directory:
+                if other is not directory and directory.discard_empty(key):
+                    continue
+                if other is not directory and other.discard_empty(key):
+                    seen[key] = directory
+                elif other is not directory:
                     name = names.partition_dir(*key)
                     raise WrongDirectoryError(
                         f"partition {name} is in two log directories, {other.path} and {directory.path}: move one of "

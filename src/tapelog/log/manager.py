@@ -108,6 +108,21 @@ class LogDirectory(OffsetFiles):
                 found.append(parsed)
         return found
 
+    def discard_empty(self, key: TopicPartition) -> bool:
+        """Remove the files of a log that is not open and never had a record; False if it may have had one. Blocks.
+
+        A directory that fails while a log is created there leaves such files behind, and it is created elsewhere."""
+        path = self._directory_of(*key)
+        listing = [name for name in self.disk.listdir(path) if name.endswith(names.LOG)]
+        first = names.offset_name(0, names.LOG)
+        if listing not in ([], [first]) or (listing and self.disk.file_size(f"{path}/{first}")):
+            return False
+        aside = f"{self.path}/{names.delete_dir(*key, self.entropy.token(16))}"
+        self.disk.rename(path, aside)
+        self.disk.sync_dir(self.path)
+        self.disk.remove_tree(aside)
+        return True
+
     def topic_id_of(self, topic: str, partition: int) -> bytes | None:
         """The topic id its directory was created for, without opening the log."""
         path = f"{self._directory_of(topic, partition)}/{names.PARTITION_METADATA}"

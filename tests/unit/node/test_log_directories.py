@@ -256,12 +256,28 @@ def test_the_node_stops_when_the_last_data_directory_fails() -> None:
 
 def test_a_partition_in_two_directories_is_told(rig: Rig) -> None:
     index = one_in(rig, THERE)
+    rig.produce(rig.batch(b"a"), index=index)
     rig.node.stop()
     rig.node.disk.mkdir(f"{HERE}/{TOPIC}-{index}")
+    rig.node.disk.write_file(f"{HERE}/{TOPIC}-{index}/{0:020d}.log", rig.batch(b"b"))
     with pytest.raises(
         WrongDirectoryError, match=f"partition {TOPIC}-{index} is in two log directories, logs and more"
     ):
         rig.node.boot()
+
+
+@pytest.mark.parametrize("empty", [HERE, THERE])
+def test_of_two_the_one_that_never_had_a_record_goes(rig: Rig, empty: str) -> None:
+    """A directory that fails while a log is created there leaves it behind, and it is created elsewhere (seed 1441)."""
+    index = one_in(rig, THERE if empty == HERE else HERE)
+    rig.produce(rig.batch(b"a"), index=index)
+    rig.node.stop()
+    disk = rig.node.disk if empty == HERE else rig.node.others[THERE]
+    disk.mkdir(f"{empty}/{TOPIC}-{index}")
+    disk.write_file(f"{empty}/{TOPIC}-{index}/{0:020d}.log", b"")
+    rig.reboot(lambda: None)
+    assert rig.values(index=index) == [b"a"]
+    assert f"{TOPIC}-{index}" not in disk.listdir(empty)
 
 
 def test_a_node_without_its_metadata_directory_does_not_start(rig: Rig) -> None:
