@@ -177,6 +177,28 @@ def test_what_a_slow_reader_was_sent_keeps_no_more_of_the_cache_than_its_size() 
     assert not [held for held in gc.get_referents(region, *gc.get_referents(region)) if isinstance(held, memoryview)]
 
 
+def test_a_reader_beyond_the_end_of_the_manifest_that_is_known_reads_it_anew() -> None:
+    rig = TierRig()
+    values = rig.fill(100)
+    rig.copies[0].copy(rig.log(), 100, 3)
+    let_go(rig.log())
+    assert values_of(rig.read(0))
+    rig.node.pass_time(2_000)
+    before = rig.log().local_start_offset
+    assert rig.move() > before + 20
+    assert values_of(rig.read(before + 10))[0] == values[before + 10]
+
+
+def test_what_is_here_is_told_without_waiting_for_the_rest() -> None:
+    rig = TierRig()
+    rig.reads.pieces.block_bytes = 200
+    rig.reads.pieces.parallel_max = 1
+    rig.fill(60)
+    rig.move()
+    data = rig.read(0)
+    assert 0 < len(raw_records(data)) < 500 < rig.copies[0].head.segments[0].log_size
+
+
 def test_without_a_manifest_nothing_is_said_to_be_lost() -> None:
     rig = TierRig()
     rig.fill(100)
