@@ -268,7 +268,7 @@ def test_a_partition_in_two_directories_is_told(rig: Rig) -> None:
 
 @pytest.mark.parametrize("empty", [HERE, THERE])
 def test_of_two_the_one_that_never_had_a_record_goes(rig: Rig, empty: str) -> None:
-    """A directory that fails while a log is created there leaves it behind, and it is created elsewhere (seed 1441)."""
+    """A directory that fails while a log is created there leaves it behind, and it is created elsewhere."""
     index = one_in(rig, THERE if empty == HERE else HERE)
     rig.produce(rig.batch(b"a"), index=index)
     rig.node.stop()
