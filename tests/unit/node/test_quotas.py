@@ -309,3 +309,12 @@ def test_a_segment_whose_age_cannot_be_read_stays_and_the_node_too(monkeypatch: 
     monkeypatch.setattr(core_of(rig).housekeeping, "retain", lambda key: None)
     rig.node.pass_time(COUNTED_MS)
     assert suspects and rig.partition().log.start_offset == 0
+
+
+def test_what_is_appended_while_it_is_counted_counts_too() -> None:
+    quota = Quota("x", "s", 1000, rejects=True)
+    quota.took(50)
+    quota.begin_count()
+    quota.took(10)
+    quota.counted(100)
+    assert quota.used == 110
