@@ -149,7 +149,7 @@ def test_a_topic_comes_back_from_the_bucket_alone(stage: Stage, tape: Tape) -> N
     with Broker(settings=stage.settings, env=ENVIRONMENT) as fresh:
         plan = tape.json("tier", "restore", "--all", "--dry-run", "-b", fresh.bootstrap)
         assert plan["topics"][0]["offsets"] == [[0, len(kept)]]
-        done = tape.json("tier", "restore", "orders", "-b", fresh.bootstrap)["topics"]
+        done = tape.json("tier", "restore", "orders", "--take-over", "-b", fresh.bootstrap)["topics"]
         assert done[0]["restored"] and done[0]["topic_id"] == ids.to_text(id)
         stage.broker, stage.written = fresh, list(kept)
         stage.write("orders", 300)

@@ -153,8 +153,9 @@ def live(seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif("TAPELOG_TIER_SEEDS" not in os.environ, reason="two minutes: with TAPELOG_TIER_SEEDS set")
-@pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: plant.__name__)
+@pytest.mark.parametrize(
+    "plant", PLANTS if "TAPELOG_TIER_SEEDS" in os.environ else PLANTS[:1], ids=lambda plant: plant.__name__
+)
 def test_a_planted_mistake_is_noticed(plant: Plant) -> None:
     with pytest.MonkeyPatch.context() as patch:
         plant(patch)

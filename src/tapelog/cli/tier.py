@@ -164,6 +164,9 @@ def restore(
     replication_factor: Annotated[
         int | None, typer.Option("--replication-factor", min=1, help="Else as many as they had, or there are brokers.")
     ] = None,
+    take_over: Annotated[
+        bool, typer.Option("--take-over", help="From another cluster, which is gone for good and never starts again.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be restored.")] = False,
     url: Url = None,
     endpoint: Endpoint = None,
@@ -176,7 +179,7 @@ def restore(
 
     The cluster's brokers must use the same tier. Nothing is copied; what was not yet in the tier is not there.
 
-    Example: tape tier restore --all --bootstrap new-cluster:9092
+    Example: tape tier restore --all --take-over --bootstrap new-cluster:9092
     """
     from tapelog.cli import tier_restore
     from tapelog.cli.connect import Connection
@@ -201,7 +204,14 @@ def restore(
     finally:
         told.end()
     done = tier_restore.carry_out(
-        connection, found, topics or [], replication_factor, dry_run=dry_run, remarks=remarks, tell=told.at
+        connection,
+        found,
+        topics or [],
+        replication_factor,
+        dry_run=dry_run,
+        take_over=take_over,
+        remarks=remarks,
+        tell=told.at,
     )
     told.end()
     for text in remarks:

@@ -22,6 +22,8 @@ from tapelog.log.tier.restoring import SETTING, Restore, Span
 from tapelog.log.tier.store import ObjectMissingError
 from tapelog.log.tier.topic import TopicDocument
 
+EPOCH_JUMP = 1_000_000
+"""So far ahead that brokers of the cluster that was lost never catch up, should they start again."""
 PATIENCE_S = 60.0
 PAUSE_S = 0.2
 
@@ -81,7 +83,7 @@ def _plan(bucket: Bucket, document: TopicDocument) -> Plan | None:
         epoch = max(epoch, head.leader_epoch)
         log_bytes += head.log_bytes
         spans.append(Span(head.start_offset, head.end_offset, bucket.epochs(head)))
-    return Plan(document, Restore(document.topic_id, epoch + 1, tuple(spans)), log_bytes)
+    return Plan(document, Restore(document.topic_id, epoch + EPOCH_JUMP, tuple(spans)), log_bytes)
 
 
 def carry_out(
@@ -91,6 +93,7 @@ def carry_out(
     replication_factor: int | None,
     *,
     dry_run: bool,
+    take_over: bool,
     remarks: list[str],
     tell: Callable[[str], None],
 ) -> list[dict[str, Any]]:
@@ -100,6 +103,13 @@ def carry_out(
     if missing:
         raise CliError(f"not in the bucket: {', '.join(missing)}", "tape tier restore --all --dry-run lists what is")
     there = connection.metadata()
+    foreign = [plan.name for plan in found if plan.document.cluster_id != there.cluster_id]
+    if foreign and not take_over and not dry_run:
+        raise CliError(
+            f"{', '.join(foreign[:5])}: another cluster's. If it lives, it must not lose its tier, and deleting a "
+            "restored topic would delete its data",
+            "if that cluster is gone for good and never starts again with this tier: --take-over",
+        )
     done: list[dict[str, Any]] = []
     for plan in found:
         skipped = plan.name in there.topics

@@ -187,6 +187,7 @@ class Tier:
             backoff_ms=node.setting_int("remote.log.manager.task.retry.backoff.ms"),
             backoff_ms_max=node.setting_int("remote.log.manager.task.retry.backoff.max.ms"),
             orphan_check_ms=node.setting_int("tapelog.tier.orphan.check.interval.ms"),
+            cluster=node.config.cluster_id,
         )
 
     # --- work --------------------------------------------------------------------------------------------------------
@@ -269,12 +270,15 @@ class Tier:
     def _copied(self) -> None:
         """A copy has ended: it is somebody else's turn."""
         self._copying -= 1
-        for key in list(self._waiting):
-            if self._copying >= self._copiers():
-                return
-            del self._waiting[key]
+        if self._waiting:
+            self.node.timers.after(0, self._next_copy)
+
+    def _next_copy(self) -> None:
+        keys = list(self._waiting)[: max(0, self._copiers() - self._copying)]
+        for key in keys:
+            self._waiting.pop(key, None)
             held = self._led.get(key)
-            if held is not None:
+            if held is not None and held.uploader.operation is None:
                 self._look(held)
 
     def _copiers(self) -> int:

@@ -130,7 +130,7 @@ class TierTopics:
     def _remove_next(self) -> None:
         prefix, epoch = next(iter(self._removals.items()))
         self._removing = True
-        writer = Writer(self._node.node_id, epoch, self._node.entropy.token(6).hex())
+        writer = self._writer(epoch)
 
         def removed(error: StoreError | None) -> None:
             self._removing = False
@@ -152,8 +152,12 @@ class TierTopics:
 
     def _once_more(self, prefix: str, epoch: int) -> None:
         if not self._stopped:
-            writer = Writer(self._node.node_id, epoch, self._node.entropy.token(6).hex())
+            writer = self._writer(epoch)
             scripts.play(scripts.remove(prefix, writer), self._store, _ignore)
+
+    def _writer(self, epoch: int) -> Writer:
+        node = self._node
+        return Writer(node.node_id, epoch, node.entropy.token(6).hex(), node.config.cluster_id)
 
     @property
     def _path(self) -> str:

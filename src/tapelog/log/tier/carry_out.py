@@ -62,6 +62,7 @@ def view(log: Log, manifest: Manifest | None, high_watermark: int, wall_ms: int)
         config.file_delete_delay_ms,
         config.hold,
         config.remote_copy,
+        log.local_start_offset,
     )
 
 

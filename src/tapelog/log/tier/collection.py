@@ -17,6 +17,8 @@ from tapelog.log.tier.operations import DeleteObjects, ListObjects
 from tapelog.log.tier.store import Listing
 
 DIRECTORIES: Final = (layout.SEGMENTS, layout.PAGES)
+NAMES_AT_ONCE: Final = 500
+"""Compared with the manifest at a time: the pages for it must be at hand together."""
 
 
 class Collection:
@@ -27,7 +29,7 @@ class Collection:
         self.found = 0
         """Objects deleted so far."""
         self._prefix = prefix
-        self._dead_below = dead_below
+        self.dead_below = dead_below
         self._leader_epoch = leader_epoch
         self._directory = 0
         self._after = ""
@@ -40,11 +42,11 @@ class Collection:
 
         kept: an object that is uploaded and not yet committed."""
         while True:
-            if self._listed:
+            while self._listed:
                 gone = self._gone(manifest, pages, kept)
                 if gone:
                     return DeleteObjects(gone)
-                self._listed = ()
+                self._listed = self._listed[NAMES_AT_ONCE:]
             if self._more:
                 return ListObjects(DIRECTORIES[self._directory], self._after)
             self._directory += 1
@@ -61,22 +63,24 @@ class Collection:
         if names:
             self._after = self._prefix + names[-1]
             last = layout.parse_span(names[-1])
-            if not self.orphans and last is not None and last.first_offset >= self._dead_below:
+            if not self.orphans and last is not None and last.first_offset >= self.dead_below:
                 self._more = False
 
     def deleted(self) -> None:
         """DeleteObjects has succeeded."""
         self.found += self._going
-        self._listed = ()
+        self._listed = self._listed[NAMES_AT_ONCE:]
 
     def _gone(self, manifest: Manifest, pages: Mapping[str, Page], kept: str) -> tuple[str, ...]:
-        spans = [(name, span) for name in self._listed if (span := layout.parse_span(name)) is not None]
+        part = self._listed[:NAMES_AT_ONCE]
+        spans = [(name, span) for name in part if (span := layout.parse_span(name)) is not None]
         spans = [(name, span) for name, span in spans if span.leader_epoch <= self._leader_epoch and name != kept]
-        gone = {name: None for name, span in spans if span.end_offset <= self._dead_below}
+        dead_below = min(self.dead_below, manifest.start_offset)  # what was planned and not committed does not count
+        gone = {name: None for name, span in spans if span.end_offset <= dead_below}
         rest = [(name, span) for name, span in spans if span.end_offset > manifest.start_offset]
         if self.orphans and rest:
             first, end = min(span.first_offset for _, span in rest), max(span.end_offset for _, span in rest)
-            named = walk.named_between(manifest, pages, first, end)
+            named = walk.named_between(manifest, pages, first, end, leaves=self._directory == 0)
             gone.update({name: None for name, _ in rest if name not in named})
         self._going = len(gone)
         return tuple(gone)

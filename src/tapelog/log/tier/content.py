@@ -16,6 +16,8 @@ from tapelog.log import names
 from tapelog.log.checkpoints import render_epochs
 from tapelog.log.epochs import LeaderEpochs
 from tapelog.log.log import Log
+from tapelog.log.producer_state import ProducerState
+from tapelog.log.snapshots import SnapshotError, parse_snapshot, render_snapshot
 from tapelog.log.tier import layout
 from tapelog.log.tier.layout import Footer
 from tapelog.log.tier.manifest import SegmentEntry
@@ -78,7 +80,9 @@ class Content:
             yield piece
         if rest:
             raise DamagedError(f"{self._log.path} ends within a batch")
-        sections = tuple(_content(section) for section in self._sections)
+        found = [_content(section) for section in self._sections]
+        found[layout.PRODUCERS] = sound_snapshot(found[layout.PRODUCERS])
+        sections = tuple(found)
         sizes = tuple(map(len, sections))
         self._aborted_from = aborted_from(sections[layout.TXN_INDEX])
         footer = Footer(self.base_offset, self.end_offset, *self._newest, self.size, sizes, crc)
@@ -181,6 +185,16 @@ def aborted_from(index: bytes) -> int:
     """The least first offset in a transaction index; -1 if it is empty."""
     whole = len(index) - len(index) % TXN_ENTRY.size
     return min((first for _, _, first, _, _ in TXN_ENTRY.iter_unpack(index[:whole])), default=-1)
+
+
+def sound_snapshot(data: bytes) -> bytes:
+    """A producer snapshot as it is, or one without producers where it is missing or torn: nothing is open at the end
+    of a segment that may go up, so only the recognition of very late duplicates is lost."""
+    try:
+        parse_snapshot(data)
+        return data
+    except SnapshotError:
+        return render_snapshot(ProducerState())
 
 
 def _content(section: File | bytes | None) -> bytes:

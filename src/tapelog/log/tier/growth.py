@@ -18,12 +18,25 @@ class Writer:
     broker: int
     leader_epoch: int
     token: str
+    cluster: str = ""
 
 
 def empty(topic: str, topic_id: bytes, partition: int, start_offset: int, writer: Writer) -> Manifest:
     """The first head of a partition."""
     return Manifest(
-        topic, topic_id, partition, writer.leader_epoch, writer.broker, writer.token, 1, start_offset, 0, 0, (), ()
+        topic,
+        topic_id,
+        partition,
+        writer.leader_epoch,
+        writer.broker,
+        writer.token,
+        1,
+        start_offset,
+        0,
+        0,
+        (),
+        (),
+        cluster=writer.cluster,
     )
 
 
@@ -36,6 +49,7 @@ def claimed(manifest: Manifest, writer: Writer) -> Manifest:
         broker=writer.broker,
         token=writer.token,
         sequence=manifest.sequence + 1,
+        cluster=writer.cluster,
     )
 
 

@@ -23,7 +23,7 @@ FOREIGN: Final = "foreign"
 def compare(head: Manifest, pages: Mapping[str, Page], view: View) -> Manifest | str | None:
     """None if all of it belongs to the log; the head without what does not (in the old writer's name); or FOREIGN.
     PageWantedError where a page must be seen first."""
-    writer = Writer(head.broker, head.leader_epoch, head.token)
+    writer = Writer(head.broker, head.leader_epoch, head.token, head.cluster)
     shorter = head
     while shorter.end_offset > shorter.start_offset:
         if not shorter.segments:
@@ -36,7 +36,8 @@ def compare(head: Manifest, pages: Mapping[str, Page], view: View) -> Manifest |
             break
         shorter = growth.cut(shorter, shorter.segments[-1], writer)
     else:
-        return FOREIGN if head.end_offset > head.start_offset else None
+        # an emptied tier tells where the log ended once: a log that ends before began anew
+        return FOREIGN if head.end_offset > min(head.start_offset, view.end_offset) else None
     return None if shorter.end_offset == head.end_offset else shorter
 
 

@@ -119,6 +119,8 @@ class Manifest:
     segments: tuple[SegmentEntry, ...]
     deleted: bool = False
     """The topic was deleted: the objects are about to go."""
+    cluster: str = ""
+    """The id of the cluster whose leader wrote it."""
 
     @property
     def end_offset(self) -> int:
@@ -158,6 +160,7 @@ class Manifest:
             "pages": [_ref_json(ref) for ref in self.refs],
             "segments": [_segment_json(segment) for segment in self.segments],
             "deleted": self.deleted,
+            "cluster": self.cluster,
         }
         return document.render(KIND, VERSION, content)
 
@@ -180,6 +183,7 @@ def decode(data: bytes) -> Manifest:
             tuple(_ref(item) for item in content["pages"]),
             tuple(_segment(item) for item in content["segments"]),
             bool(content["deleted"]),
+            str(content.get("cluster", "")),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise DocumentError(f"{KIND}: {type(error).__name__}: {error}") from None

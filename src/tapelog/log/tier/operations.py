@@ -43,6 +43,8 @@ class View:
     hold: bool
     copying: bool
     """False with remote.log.copy.disable."""
+    local_start_offset: int = 0
+    """Of what is here."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,44 +136,57 @@ def tell_topic(document: TopicDocument) -> Script:
 
 
 def remove(prefix: str, writer: Writer) -> Script:
-    """Delete everything below a topic's or a partition's prefix: first every manifest says so, last they go."""
+    """Delete everything below a topic's or a partition's prefix: first every manifest says so, last they go. What a
+    later leader or another cluster has taken over since, and what cannot be understood, is left alone."""
     last: list[str] = []
+    spared: list[str] = []
     after, more = "", True
     while more:
         listing: Listing = yield List(prefix, after)
         for found in listing.objects:
             after = found.name
             if found.name.endswith("/" + layout.MANIFEST):
-                last.append(found.name)
-                yield from _bury(found.name, writer)
+                if (yield from _bury(found.name, writer)):
+                    last.append(found.name)
+                else:
+                    spared.append(found.name[: -len(layout.MANIFEST)])
             elif found.name.endswith("/" + layout.TOPIC_DOCUMENT):
                 last.append(found.name)
         more = listing.more
     after, more = "", True
     while more:
         listing = yield List(prefix, after)
-        names = tuple(found.name for found in listing.objects if found.name not in last)
+        names = tuple(
+            found.name
+            for found in listing.objects
+            if found.name not in last and not found.name.startswith(tuple(spared))
+        )
         if names:
             yield Delete(names)
         after = listing.objects[-1].name if listing.objects else ""
         more = listing.more
+    if spared:
+        last = [name for name in last if not name.endswith("/" + layout.TOPIC_DOCUMENT)]
     if last:
         yield Delete(tuple(last))
 
 
-def _bury(name: str, writer: Writer) -> Script:
+def _bury(name: str, writer: Writer) -> Generator[Step, Any, bool]:
+    """Have a manifest say that it is over; False if it is not ours to end."""
     while True:
         try:
             got: Got = yield Get(name)
             head = manifest.decode(got.data)
-        except (ObjectMissingError, DocumentError):
-            return
+        except ObjectMissingError:
+            return True
+        except DocumentError:
+            return False
+        if head.leader_epoch > writer.leader_epoch or head.cluster not in ("", writer.cluster):
+            return False
         if head.deleted:
-            return
-        epoch = max(writer.leader_epoch, head.leader_epoch)
-        dead = growth.tombstone(head, Writer(writer.broker, epoch, writer.token))
+            return True
         try:
-            yield Put(name, dead.encode(), got.version)
-            return
+            yield Put(name, growth.tombstone(head, writer).encode(), got.version)
+            return True
         except ConflictError:
             continue

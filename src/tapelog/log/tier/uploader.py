@@ -40,6 +40,8 @@ from tapelog.log.tier.store import (
 )
 
 TOKEN_BYTES: Final = 6
+CONFLICTS_MAX: Final = 3
+"""Conditional puts refused in a row before that is taken for a failure of the store."""
 
 WAITING: Final = "waiting"
 """Nothing to do, or not yet."""
@@ -85,6 +87,7 @@ class Uploader:
         backoff_ms: int = 500,
         backoff_ms_max: int = 30_000,
         orphan_check_ms: int = 3_600_000,
+        cluster: str = "",
     ) -> None:
         self.topic = topic
         self.topic_id = topic_id
@@ -102,6 +105,7 @@ class Uploader:
         self.operation: Operation | None = None
         """Under way."""
         self._broker = broker
+        self._cluster = cluster
         self._entropy = entropy
         self._backoff = Backoff(entropy, backoff_ms, backoff_ms_max)
         self._orphan_check_ms = orphan_check_ms
@@ -121,6 +125,11 @@ class Uploader:
         self._dead: list[tuple[int, int]] = []
         """(when, below which offset) objects are to be deleted."""
         self._orphans_due_ms = -1
+        self._start_seen = 0
+        """What ends below it was trimmed long ago, by whomever."""
+        self._conflicts = 0
+        self._fresh = False
+        """We made the manifest, there was none: whatever lies there may be what is left of a lost one."""
 
     @property
     def related(self) -> bool:
@@ -146,6 +155,10 @@ class Uploader:
         if self._condition is None:
             return ReadHead()
         head = self._head
+        if head is None and view.local_start_offset > view.start_offset:
+            gap = f"[{view.start_offset}, {view.local_start_offset})"
+            self._stop(DIVERGED, f"the manifest is missing, though only the tier can have {gap}", view.wall_ms)
+            return None
         if head is None:
             fresh = growth.empty(self.topic, self.topic_id, self.partition, view.start_offset, self._writer())
             return self._write(fresh)
@@ -179,12 +192,14 @@ class Uploader:
             if len(self._pages) < walk.PAGES_HELD_MAX:
                 raise
             verdict = lineage.FOREIGN  # so much to cut off is not for a program to decide, either
+        if isinstance(verdict, Manifest) and view.empty:
+            verdict = lineage.FOREIGN  # an empty log has no history to insist on
         if verdict is lineage.FOREIGN:
             self._stop(DIVERGED, f"the log here ends at {view.end_offset}, the tier at {head.end_offset}", view.wall_ms)
             return None
-        self._related = True
         if isinstance(verdict, Manifest):
             return self._write(growth.claimed(verdict, self._writer()))
+        self._related = True
         return None
 
     def _copy(self, head: Manifest, view: View) -> Operation | None:
@@ -208,20 +223,27 @@ class Uploader:
 
     def _collect(self, now_ms: int, head: Manifest, view: View) -> Operation | None:
         if view.hold:
-            self._collection = None
+            if self._collection is not None:
+                self._dead.append((now_ms, self._collection.dead_below))
+                self._collection = None
             return None
         if self._orphans_due_ms < 0:
             self._orphans_due_ms = now_ms + self._orphan_check_ms
         if self._collection is None:
-            orphans, due = now_ms >= self._orphans_due_ms, [below for at, below in self._dead if at <= now_ms]
+            orphans, due = (
+                now_ms >= self._orphans_due_ms and not self._fresh,
+                [below for at, below in self._dead if at <= now_ms],
+            )
             if not orphans and not due:
                 return None
-            self._collection = Collection(self.prefix, max(due, default=0), self.leader_epoch, orphans)
+            below = max((*due, self._start_seen) if orphans else due)
+            self._collection = Collection(self.prefix, below, self.leader_epoch, orphans)
             self._dead = [(at, below) for at, below in self._dead if at > now_ms]
         operation = self._collection.next(head, self._pages, "" if self._copied is None else self._copied.name)
         if operation is None:
             if self._collection.orphans:
                 self._orphans_due_ms = now_ms + self._orphan_check_ms
+                self._start_seen = head.start_offset  # an hour is longer than any delay before an object goes
             self._collection = None
         return operation
 
@@ -242,11 +264,13 @@ class Uploader:
             return
         try:
             self._take(operation, result, wall_ms)
-        except DocumentError as error:
+        except (DocumentError, StoreError) as error:
             self._failed(now_ms, wall_ms, operation, StoreError(str(error)))
             return
         if self.state not in (FENCED, DIVERGED):
             self._backoff.succeeded()
+            if isinstance(operation, WriteHead):
+                self._conflicts = 0
             self.error, self.failing_since_ms = "", -1
 
     def _take(self, operation: Operation, result: Result, wall_ms: int) -> None:
@@ -285,11 +309,11 @@ class Uploader:
         head = manifest.decode(result.data)
         if head.topic_id != self.topic_id or head.partition != self.partition:
             raise DocumentError(f"{self.prefix}{layout.MANIFEST} is that of another partition")
-        ours = head.broker == self._broker and head.leader_epoch == self.leader_epoch
-        if head.deleted:
-            self._stop(FENCED, "the manifest says that the topic was deleted", wall_ms)
-        elif head.leader_epoch > self.leader_epoch or (head.leader_epoch == self.leader_epoch and not ours):
-            who = f"broker {head.broker} in epoch {head.leader_epoch}"
+        ours = (head.broker, head.leader_epoch, head.cluster) == (self._broker, self.leader_epoch, self._cluster)
+        if head.deleted:  # being removed, after tiering was turned off: there will be none soon
+            raise StoreError("the manifest says that its objects are being deleted")
+        if head.leader_epoch > self.leader_epoch or (head.leader_epoch == self.leader_epoch and not ours):
+            who = f"broker {head.broker} of cluster {head.cluster} in epoch {head.leader_epoch}"
             self._stop(FENCED, f"{who} writes the manifest, we are in epoch {self.leader_epoch}", wall_ms)
         else:
             self._head, self._condition = head, result.version
@@ -301,6 +325,8 @@ class Uploader:
     def _wrote(self, written: Manifest, version: Version) -> None:
         self.manifest = self._head = written
         self._condition = version
+        if not self._claimed:
+            self._start_seen, self._fresh = written.start_offset, written.sequence == 1
         self._claimed = True
         self._growing = self._page = None
         if self._copied is not None and self._copied.end_offset <= written.end_offset:
@@ -313,7 +339,9 @@ class Uploader:
         if isinstance(operation, ReadPage) and isinstance(error, ObjectMissingError):
             self._condition = None  # another leader may have trimmed it away
         if isinstance(operation, WriteHead) and isinstance(error, ConflictError):
-            return  # no reason to wait, and none to complain: reading will tell
+            self._conflicts += 1
+            if self._conflicts < CONFLICTS_MAX:
+                return  # no reason to wait, and none to complain: reading will tell
         self.error = f"{type(operation).__name__}: {error}"
         if self.failing_since_ms < 0:
             self.failing_since_ms = wall_ms
@@ -325,7 +353,7 @@ class Uploader:
             self.failing_since_ms = wall_ms
 
     def _writer(self) -> Writer:
-        return Writer(self._broker, self.leader_epoch, self._token())
+        return Writer(self._broker, self.leader_epoch, self._token(), self._cluster)
 
     def _token(self) -> str:
         return self._entropy.token(TOKEN_BYTES).hex()

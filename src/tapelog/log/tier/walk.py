@@ -26,13 +26,17 @@ def oldest_first(manifest: Manifest, pages: Mapping[str, Page]) -> Iterator[Segm
             yield entry
 
 
-def named_between(manifest: Manifest, pages: Mapping[str, Page], first: int, end: int) -> dict[str, None]:
-    """The names of all segments and pages that count and have a part in [first, end). PageWantedError."""
-    return {entry.name: None for entry in _segments(manifest.entries(), pages, max(first, manifest.start_offset), end)}
+def named_between(
+    manifest: Manifest, pages: Mapping[str, Page], first: int, end: int, leaves: bool = True
+) -> dict[str, None]:
+    """The names of all segments and pages that count and have a part in [first, end); without leaves of pages alone,
+    which need not be read for it. PageWantedError."""
+    first = max(first, manifest.start_offset)
+    return {entry.name: None for entry in _segments(manifest.entries(), pages, first, end, leaves)}
 
 
 def _segments(
-    entries: Sequence[Entry], pages: Mapping[str, Page], first: int, end: int | None
+    entries: Sequence[Entry], pages: Mapping[str, Page], first: int, end: int | None, leaves: bool = True
 ) -> Iterator[SegmentEntry | PageRef]:
     """Entries that end behind first and do not begin at or behind end; a page before what it holds."""
     for entry in entries:
@@ -42,8 +46,8 @@ def _segments(
         if end is not None and begin >= end:
             return
         yield entry
-        if isinstance(entry, PageRef):
+        if isinstance(entry, PageRef) and (leaves or entry.level > 0):
             page = pages.get(entry.name)
             if page is None:
                 raise PageWantedError(entry)
-            yield from _segments(page.entries, pages, first, end)
+            yield from _segments(page.entries, pages, first, end, leaves)
