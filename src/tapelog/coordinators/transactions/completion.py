@@ -91,7 +91,9 @@ class Completions:
             self._noted.pop()
         for transactional_id in changed:
             completion = self._under_way.get(transactional_id)
-            if completion is not None and not completion.remaining:
+            if completion is None and self._serving:
+                self._look(transactional_id)
+            elif completion is not None and not completion.remaining:
                 self._complete_again(completion)
 
     def serve(self) -> None:
@@ -136,6 +138,8 @@ class Completions:
         completion = self._under_way.get(transactional_id)
         if decided is None or not decided.ending:
             self._under_way.pop(transactional_id, None)
+        elif self._store.get(transactional_id) != decided and completion is None:
+            return  # what follows is in our log: its partitions were told, and the next transaction may be open there
         elif completion is None or completion.transaction != decided:
             begun = Completion(transactional_id, decided, self._context.leader_epoch)
             self._under_way[transactional_id] = begun

@@ -339,3 +339,37 @@ def test_a_transaction_begun_by_a_clock_that_was_ahead_times_out_all_the_same(be
     assert bench.markers.written == []
     bench.advance(60_000)
     assert [where for _, where in bench.markers.written] == [WHERE]
+
+
+def test_a_new_coordinator_does_not_end_again_what_its_log_says_is_over(bench: TransactionBench) -> None:
+    """Of an older client's next transaction, which has the same epoch, that marker would be the end."""
+    producer = init(bench)
+    admit(bench, producer)
+    prepared = bench.log.end_offset(0) + 1
+    end(bench, producer, commit=False)
+    admit(bench, producer)
+    told = len(bench.markers.written)
+    bench.coordinator.runtime.on_resigned(0)
+    bench.log.committed[0] = prepared  # all of it is in the new leader's log; it knows of so much that it is committed
+    bench.coordinator.runtime.on_elected(0, 8)
+    bench.settle()
+    assert len(bench.markers.written) == told
+    bench.release()
+    assert len(bench.markers.written) == told
+    assert bench.machine.completions.under_way == []
+
+
+def test_what_was_decided_is_told_when_what_followed_in_the_log_never_happened(bench: TransactionBench) -> None:
+    producer = init(bench)
+    admit(bench, producer)
+    prepared = bench.log.end_offset(0) + 1
+    end(bench, producer, commit=False)
+    told = len(bench.markers.written)
+    bench.coordinator.runtime.on_resigned(0)
+    bench.log.committed[0] = prepared
+    bench.coordinator.runtime.on_elected(0, 8)
+    bench.settle()
+    bench.log.truncate(0, prepared)
+    bench.coordinator.runtime.on_append_failed(0, prepared, ErrorCode.NOT_ENOUGH_REPLICAS)
+    bench.settle()
+    assert len(bench.markers.written) == told + 1
