@@ -149,20 +149,19 @@ def first_at_or_after(view: View, log: Log, timestamp: int) -> Found | None:
 
 def greatest(view: View, log: Log) -> Found | None:
     """(timestamp, offset, leader epoch) of the first record of the whole log that has the greatest timestamp."""
-    best = log.max_timestamp_offset()
-    start = log.start_offset
-    newest = view.greatest_timestamp()
-    while newest >= 0 and (best is None or newest >= best[0]):
-        entry = view.first_with_time(newest, start)
-        if entry is None:  # what has it was deleted, with a page that has other segments still
-            newest = max((one.max_timestamp for one in view.entries(start) if one.max_timestamp < newest), default=-1)
-            continue
-        if entry.first_offset < log.local_start_offset:
-            found = timestamps.greatest([view.segment(entry).segment], max(start, entry.first_offset))
-            if found is not None and (best is None or found[0] >= best[0]):
-                return found
-        return best
-    return best
+    best, offset = log.max_timestamp_offset(), log.start_offset
+    while True:
+        newest = view.greatest_timestamp(offset)
+        entry = view.first_with_time(newest, offset) if newest >= 0 and (best is None or newest >= best[0]) else None
+        if entry is None or entry.first_offset >= log.local_start_offset:
+            return best
+        start = max(log.start_offset, entry.first_offset)
+        found = timestamps.greatest([view.segment(entry).segment], start)
+        if found is not None and (best is None or (found[0], -found[1]) > (best[0], -best[1])):
+            best = found
+        offset = entry.end_offset  # the log may begin within it, behind the record that it has it from
+        if found is not None and found[0] == newest:
+            return best
 
 
 def seed(view: View, log_start: int, local_start: int) -> tuple[int, Seed]:

@@ -6,7 +6,7 @@ answer a question any more. All of it may raise NotHereError: wait, and ask agai
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from tapelog.log.tier import layout, manifest
@@ -145,9 +145,22 @@ class View:
             entry = below
         return entry
 
-    def greatest_timestamp(self) -> int:
-        """Over everything that counts; -1 if there is nothing."""
-        return max((entry.max_timestamp for entry in self.head().entries()), default=-1)
+    def greatest_timestamp(self, offset: int) -> int:
+        """Over all segments that end behind offset; -1 if there is none. Of pages only those are read that begin before
+        it: one per level."""
+        head = self.head()
+        return self._greatest((*head.refs, *head.segments), max(offset, head.start_offset))
+
+    def _greatest(self, entries: Sequence[Entry], offset: int) -> int:
+        best = -1
+        for entry in entries:
+            if entry.end_offset <= offset or entry.max_timestamp <= best:
+                continue
+            if isinstance(entry, PageRef) and entry.first_offset < offset:
+                best = max(best, self._greatest(self._page(entry).entries, offset))
+            else:
+                best = entry.max_timestamp
+        return best
 
     def _descend(self, entry: Entry | None, offset: int) -> SegmentEntry | None:
         while isinstance(entry, PageRef):
