@@ -85,10 +85,7 @@ class Partition(WaitingRoom):
         """Validate, give offsets to, and queue one batch; raises KafkaError and changes nothing when it is refused."""
         if self._hindered:
             admit(self, origin, end - start)
-        try:
-            appended = self.log.append(buf, start, end, self.leader_epoch, origin)
-        except DiskError as trouble:
-            raise self._troubled(trouble) from trouble
+        appended = self._take(buf, start, end, origin)
         if not appended.duplicate:
             traffic = self.traffic if self.traffic is not None else self.counted()
             traffic.wrote(end - start, appended.last_offset - appended.base_offset + 1)
@@ -97,10 +94,13 @@ class Partition(WaitingRoom):
                 self.hub.dirty.append(self)
         return appended
 
-    def _troubled(self, trouble: DiskError) -> KafkaError:
-        """Reading its own files failed: the node is told, and who appends."""
-        self.hub.troubled.append((self, trouble))
-        return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(trouble))
+    def _take(self, buf: bytes, start: int, end: int, origin: int) -> Appended:
+        """Into the log; if reading its own files fails, the node is told, and who appends."""
+        try:
+            return self.log.append(buf, start, end, self.leader_epoch, origin)
+        except DiskError as trouble:
+            self.hub.troubled.append((self, trouble))
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(trouble)) from trouble
 
     @property
     def lacks_room(self) -> bool:
@@ -141,10 +141,7 @@ class Partition(WaitingRoom):
         assert not self.leading, "a leader takes no batches from others"
         if self.hub.full and self.lacks_room:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "more than there is room for here")
-        try:
-            appended = self.log.append(buf, start, end, self.leader_epoch, REPLICATION)
-        except DiskError as trouble:
-            raise self._troubled(trouble) from trouble
+        appended = self._take(buf, start, end, REPLICATION)
         if not self._queued:
             self._queued = True
             self.hub.dirty.append(self)
