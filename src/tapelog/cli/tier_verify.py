@@ -95,8 +95,8 @@ def why_wrong(bucket: Bucket, prefix: str, entry: SegmentEntry, quick: bool) -> 
         if told != (footer.base_offset, footer.end_offset, footer.log_size, footer.section_sizes, footer.log_crc):
             return "its footer and the manifest disagree"
         return "" if quick else _batches_wrong(bucket, name, entry)
-    except ObjectMissingError:
-        return "it is missing"
+    except ObjectMissingError as error:
+        return f"missing: {error}"
     except UnavailableError as error:
         return str(error)
     except LayoutError as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
@@ -32,6 +33,8 @@ from tapelog.node.object_stores import checksum
 
 PRIVATE: Final = ".tapelog"
 """Lock and temporary files; not part of any listing."""
+TEMPORARY_S_MAX: Final = 86_400
+"""A temporary file so old is nobody's."""
 
 
 class DirectoryBackend:
@@ -40,6 +43,7 @@ class DirectoryBackend:
     def __init__(self, root: str) -> None:
         self._root = root.rstrip("/")
         self._private = f"{self._root}/{PRIVATE}"
+        self._sweep()
 
     def get(self, name: str) -> Got:
         with _translated(name):
@@ -99,6 +103,14 @@ class DirectoryBackend:
                 with suppress(OSError):  # directories that have become empty
                     while (path := os.path.dirname(path)) != self._root:
                         os.rmdir(path)
+
+    def _sweep(self) -> None:
+        """Remove what processes that were killed while they wrote have left behind."""
+        with suppress(OSError), os.scandir(self._private) as found:
+            for item in found:
+                if item.name.endswith(".tmp") and item.stat().st_mtime < time.time() - TEMPORARY_S_MAX:
+                    with suppress(OSError):
+                        os.remove(item.path)
 
     def _path(self, name: str) -> str:
         assert name and not name.startswith("/") and ".." not in name.split("/"), name

@@ -180,7 +180,7 @@ def _store(config: NodeConfig, reactor: Reactor, core: NodeCore) -> ObjectStore 
         lambda: open_backend(url, endpoint),
         reactor.post,
         copiers=min(COPIERS_MAX, settings.whole("remote.log.manager.copier.thread.pool.size")),
-        bytes_per_second=lambda: core.setting_int("remote.log.manager.copy.max.bytes.per.second"),
+        bytes_per_second=lambda: 1 if core.tier is None else core.tier.bytes_per_second,
     )
 
 

@@ -65,6 +65,9 @@ class Tier:
         self._waiting: dict[Key, None] = {}
         """For their turn to copy."""
         self._stopped = False
+        self.bytes_per_second = 0
+        """What all copies may take together: read by their threads, changed on the loop."""
+        self._configure()
         self._backoff = Backoff(
             node.entropy,
             node.setting_int("remote.log.manager.task.retry.backoff.ms"),
@@ -194,6 +197,7 @@ class Tier:
 
     def _tick(self) -> None:
         """Look at all partitions, a bounded number at a time."""
+        self._configure()
         keys = list(self._led)
 
         def step() -> None:
@@ -280,6 +284,9 @@ class Tier:
             held = self._led.get(key)
             if held is not None and held.uploader.operation is None:
                 self._look(held)
+
+    def _configure(self) -> None:
+        self.bytes_per_second = self.node.setting_int("remote.log.manager.copy.max.bytes.per.second")
 
     def _copiers(self) -> int:
         return min(COPIERS_MAX, self.node.setting_int("remote.log.manager.copier.thread.pool.size"))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -39,7 +41,7 @@ def test_an_object_is_read_as_it_was_written_whole_and_in_ranges(backend: Direct
     assert backend.get("a/b/c").data == b"hello world"
     assert backend.get_ranges("a/b/c", [(0, 5), (6, 5)]) == [b"hello", b"world"]
     assert backend.checksum("a/b/c", 11) == crc32c(b"hello world")
-    with pytest.raises(UnavailableError):
+    with pytest.raises(ObjectMissingError):
         backend.get_ranges("a/b/c", [(6, 6)])
     with pytest.raises(UnavailableError):
         backend.checksum("a/b/c", 12)
@@ -107,6 +109,16 @@ def test_an_upload_whose_source_fails_leaves_nothing(backend: DirectoryBackend, 
         backend.upload("t/a", pieces())
     assert backend.list("").objects == ()
     assert not list((tmp_path / "tier" / ".tapelog").glob("*.tmp"))
+
+
+def test_what_a_killed_process_left_half_written_goes_a_day_later(tmp_path: Path) -> None:
+    private = tmp_path / ".tapelog"
+    private.mkdir()
+    for name, age_s in (("1-old.tmp", 100_000), ("2-new.tmp", 10)):
+        (private / name).write_bytes(b"half")
+        os.utime(private / name, (time.time() - age_s,) * 2)
+    DirectoryBackend(str(tmp_path))
+    assert [path.name for path in private.iterdir()] == ["2-new.tmp"]
 
 
 def run(script: scripts.Script, store: ObjectStore) -> StoreError | None:
