@@ -200,7 +200,7 @@ def test_a_full_disk_refuses_records_keeps_the_rest_going_and_recovers_by_itself
 
 @pytest.mark.slow
 def test_rot_on_one_node_is_repaired_from_another(tmp_path: Path) -> None:
-    settings = {"tapelog.scrub.interval.ms": 1000, "tapelog.scrub.bytes.per.second": 100 << 20}
+    settings = {"tapelog.scrub.interval.ms": 0, "tapelog.scrub.bytes.per.second": 100 << 20}
     with Cluster(3, data=tmp_path / "data", settings=settings) as cluster:
         admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
         topic = NewTopic(TOPIC, PARTITIONS, 3, config={"segment.bytes": str(1 << 20)})
@@ -209,11 +209,13 @@ def test_rot_on_one_node_is_repaired_from_another(tmp_path: Path) -> None:
         sealed = tmp_path / "data" / "node-2" / "logs" / f"{TOPIC}-1" / f"{0:020d}.log"
         until(lambda: len(list(sealed.parent.glob("*.log"))) > 1, "a segment is sealed", seconds=60)
         load.stop()
+        cluster.node(2).stop()
         before = sealed.read_bytes()
         with open(sealed, "r+b") as rotten:
             rotten.seek(len(before) // 2)
             rotten.write(b"rot")
             os.fsync(rotten.fileno())
+        cluster.node(2).start()
         until(lambda: "is repaired with what node" in cluster.node(2).log(), "it is repaired", seconds=60)
         assert sealed.read_bytes() == before
         check(cluster.bootstrap, load)
