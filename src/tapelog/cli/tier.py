@@ -183,20 +183,14 @@ def restore(
     """
     from tapelog.cli import tier_restore
     from tapelog.cli.connect import Connection
-    from tapelog.cli.tier_bucket import Bucket, failed, opened, place_of
+    from tapelog.cli.tier_bucket import Bucket, failed, opened, shared_place
     from tapelog.log.tier.store import StoreError
 
     if not topics and not everything:
         raise CliError("which topics?", "tape tier restore orders payments, or --all")
     connection = Connection(bootstrap, properties, timeout)
     told = _Progress(quiet=json)
-    own = place_of(connection, None, None)
-    place = own if url is None else place_of(None, url, endpoint)
-    if url is not None and place.url.rstrip("/") != own.url.rstrip("/"):
-        raise CliError(
-            f"the cluster's tier is {own.url}, not {place.url}",
-            f"start its brokers with tapelog.tier.url={place.url}",
-        )
+    place = shared_place(connection, url, endpoint)
     try:
         found, remarks = tier_restore.plans(Bucket(opened(place)), topics or [], told.at)
     except StoreError as error:

@@ -48,6 +48,16 @@ def place_of(connection: Connection | None, url: str | None, endpoint: str | Non
     return Place(told["tapelog.tier.url"], told.get("tapelog.tier.endpoint", ""))
 
 
+def shared_place(connection: Connection, url: str | None, endpoint: str | None) -> Place:
+    """The cluster's own tier, which must be the one that is named, if one is."""
+    own = place_of(connection, None, None)
+    if url is None:
+        return own
+    if url.rstrip("/") != own.url.rstrip("/"):
+        raise CliError(f"the cluster's tier is {own.url}, not {url}", f"start its brokers with tapelog.tier.url={url}")
+    return Place(url, endpoint or own.endpoint)
+
+
 def broker_settings(connection: Connection) -> dict[str, str]:
     """What one broker says of its settings."""
     from confluent_kafka.admin import ConfigResource, ResourceType
