@@ -1,8 +1,9 @@
 """DeleteRecords, versions 0 to 2: move a partition's start; -1 means its high watermark.
 
 Refused on topics that are only compacted or under a hold (POLICY_VIOLATION) and beyond the high watermark
-(OFFSET_OUT_OF_RANGE). The new start is on disk before the answer leaves, and the answer waits until every follower that is there has let go,
-too; those that have not by the request's timeout make it REQUEST_TIMED_OUT, though the records are gone here.
+(OFFSET_OUT_OF_RANGE). The new start is on disk before the answer leaves, and the answer waits until every follower
+that is there has let go, too; those that have not by the request's timeout make it REQUEST_TIMED_OUT, though the
+records are gone here.
 """
 
 from __future__ import annotations
