@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 from pathlib import Path
-
-import pytest
 
 from tapelog.log.compaction.cleaning import Cleaning, job_of
 from tapelog.log.compaction.keymap import KeyMap
@@ -18,29 +14,14 @@ from tapelog.log.log import CLIENT, COORDINATOR, Log
 from tapelog.node.system import SystemClock, SystemDisk
 from tapelog.wire.control_records import ABORT, COMMIT, control_key
 from tapelog.wire.record_batch import Record, build_batch
+from tests.support.kafka_dumper import NEEDS_DUMPER, dump
 
-ROOT = Path(__file__).resolve().parents[2]
-LIB = Path(os.environ.get("TAPELOG_KAFKA_LIB") or ROOT / ".tools" / "kafka" / "lib")
-
-pytestmark = [
-    pytest.mark.needs("java"),
-    pytest.mark.slow,
-    pytest.mark.skipif(not LIB.is_dir(), reason="needs Apache Kafka's jars (TAPELOG_KAFKA_LIB)"),
-]
+pytestmark = NEEDS_DUMPER
 
 BATCHES = 400
 CONFIG = LogConfig(
     {"cleanup.policy": "compact", "segment.bytes": "20000", "index.interval.bytes": "300", "delete.retention.ms": "0"}
 )
-
-
-def dump(*arguments: str) -> str:
-    """What Kafka's dumper says."""
-    command = ["java", "-Xmx256m", "-cp", f"{LIB}/*", "org.apache.kafka.tools.DumpLogSegments", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
-    assert done.returncode == 0, done.stderr
-    assert "Exception" not in done.stdout + done.stderr, done.stdout + done.stderr
-    return done.stdout
 
 
 def append(log: Log, batch: bytes, origin: int = CLIENT) -> None:

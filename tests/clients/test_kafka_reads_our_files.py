@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -14,27 +12,12 @@ from tapelog.log.log import CLIENT, COORDINATOR, Log
 from tapelog.log.manager import LogDirectory, NewLog
 from tapelog.node.system import SystemClock, SystemDisk, SystemEntropy
 from tapelog.wire.record_batch import Record, build_batch
+from tests.support.kafka_dumper import NEEDS_DUMPER, dump
 
-ROOT = Path(__file__).resolve().parents[2]
-LIB = Path(os.environ.get("TAPELOG_KAFKA_LIB") or ROOT / ".tools" / "kafka" / "lib")
-
-pytestmark = [
-    pytest.mark.needs("java"),
-    pytest.mark.slow,
-    pytest.mark.skipif(not LIB.is_dir(), reason="needs Apache Kafka's jars (TAPELOG_KAFKA_LIB)"),
-]
+pytestmark = NEEDS_DUMPER
 
 BATCHES = 120
 SETTINGS = {"segment.bytes": "8000", "index.interval.bytes": "1000"}
-
-
-def dump(*arguments: str) -> str:
-    """What Kafka's dumper says."""
-    command = ["java", "-Xmx256m", "-cp", f"{LIB}/*", "org.apache.kafka.tools.DumpLogSegments", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
-    assert done.returncode == 0, done.stderr
-    assert "Exception" not in done.stdout + done.stderr, done.stdout + done.stderr
-    return done.stdout
 
 
 def append(log: Log, batch: bytes, origin: int = CLIENT) -> None:
