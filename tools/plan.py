@@ -28,6 +28,8 @@ class Suite:
     about: str = ""
     by_file: bool = False
     """A worker takes whole files: their tests share brokers."""
+    waits: bool = False
+    """Mostly waits for processes and clocks: runs beside those that compute, and before them where both want a core."""
 
     @property
     def path(self) -> str:
@@ -43,17 +45,21 @@ CHECKS = (
 )
 
 SUITES = (
-    Suite("tidy", (INTERPRETED,), 0.3, 2, "the house rules, each shown to bite"),
-    Suite("unit", (INTERPRETED, COMPILED), 0.8, 2, "one room at a time, and stories told as text files"),
-    Suite("properties", (INTERPRETED, COMPILED), 1, 2, "generated values against an independent codec and models"),
-    Suite("simulation", (INTERPRETED,), 2.5, 2, "nodes and clusters in virtual time, with every fault, from seeds"),
-    Suite("fuzz", (INTERPRETED, COMPILED), 0.4, 2, "hostile bytes, fixed seeds"),
-    Suite("clients", (INTERPRETED, COMPILED), 3.8, 2, "real clients nobody here wrote", by_file=True),
-    Suite("toolkit", (INTERPRETED,), 2.5, 2, "what applications build on, and the examples"),
-    Suite("chaos", (COMPILED,), 2.8, 0, "kill -9 and power cuts on real processes"),
+    Suite("tidy", (INTERPRETED,), 0.2, 2, "the house rules, each shown to bite"),
+    Suite("unit", (INTERPRETED, COMPILED), 1.5, 2, "one room at a time, and stories told as text files"),
+    Suite("properties", (INTERPRETED, COMPILED), 1.4, 2, "generated values against an independent codec and models"),
+    Suite("fuzz", (INTERPRETED, COMPILED), 0.5, 2, "hostile bytes, fixed seeds"),
+    Suite("simulation", (INTERPRETED,), 4, 2, "nodes and clusters in virtual time, with every fault, from seeds"),
+    Suite("clients", (INTERPRETED, COMPILED), 4.5, 2, "real clients nobody here wrote", by_file=True, waits=True),
+    Suite("toolkit", (INTERPRETED,), 1.9, 2, "what applications build on, and the examples", waits=True),
+    Suite("chaos", (COMPILED,), 4.4, 0, "kill -9 and power cuts on real processes", waits=True),
 )
 
 QUICK = ("unit",)
+
+BUILD_MINUTES = 4.3
+NICE_BUILD, NICE_COMPUTING = 2, 5
+"""The build is what others wait for; suites that compute take what is left."""
 
 TOOLS = {
     "java": "Apache Kafka's own tools",
