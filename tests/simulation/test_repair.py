@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from tapelog.base.ports import DiskError
 from tapelog.log.scrub import SegmentCheck
 from tapelog.replication.partition import Partition
 from tapelog.sim.cluster import Cluster
+from tapelog.sim.disk import SimFile
 from tapelog.sim.machine import Machine
 from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
@@ -110,3 +112,30 @@ def test_while_it_is_damaged_readers_wait_and_get_it_afterwards(cluster: Cluster
     response: FetchResponse = cluster.session("reader").call(request, 12)
     assert response.responses[0].partitions[0].error_code == 0
     assert not log.damaged
+
+
+def test_a_bad_sector_is_written_anew_with_what_another_has(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    victim = cluster.machines[0]
+    log, before, core = held(victim).log, contents(victim), victim.core
+    assert core is not None
+    segment = log.segments.items[3]
+    segment.file()
+    sick, read, write = [True], SimFile.read_cold, SimFile.write_at
+
+    def read_cold(file: SimFile, position: int, size: int) -> bytes:
+        if sick[0] and file.path == segment.path and file._disk is victim.disk:
+            raise DiskError("cannot read: bad sector")
+        return read(file, position, size)
+
+    def write_at(file: SimFile, position: int, data: bytes) -> None:
+        if file.path == segment.path and file._disk is victim.disk:
+            sick[0] = False
+        write(file, position, data)
+
+    monkeypatch.setattr(SimFile, "read_cold", read_cold)
+    monkeypatch.setattr(SimFile, "write_at", write_at)
+    assert cluster.world.run_until(lambda: core.scrubbing.repairs.repaired > 0, 60_000), "nobody repaired it"
+    assert not sick[0]
+    assert contents(victim) == before
+    assert not log.damaged
+    assert not core.directory.offline

@@ -13,6 +13,7 @@ from typing import Final
 
 from librt.strings import read_i32_be, read_i64_be
 
+from tapelog.base.ports import DiskError
 from tapelog.wire.errors import ErrorCode
 from tapelog.wire.record_batch import HEADER_SIZE, LOG_OVERHEAD, MAGIC, MAGIC_AT, crc_ok
 
@@ -21,6 +22,11 @@ TORN: Final = "torn batch"
 TOO_LONG: Final = "impossible length"
 DAMAGE_MAX: Final = 1000
 """So many damaged ranges of one segment are told, no more."""
+
+BLOCK_BYTES: Final = 4096
+"""What a disk loses at once, and gets back when it is written anew."""
+BAD_BLOCKS_MAX: Final = 16
+"""So many unreadable blocks in one read are bad sectors; more are a disk that fails."""
 
 Read = Callable[[int, int], bytes]
 """Bytes from a position on, fewer only at the end of the file."""
@@ -132,6 +138,34 @@ def _batch_at(read: Read, position: int, size: int, at_least: int, below: int) -
         return len(head), -1
     batch = read(position, length)
     return len(head) + len(batch), base if crc_ok_in(batch, 0, length) else -1
+
+
+def forgiving(read: Read, told: Callable[[DiskError], None]) -> Read:
+    """The same read, with zeros where the disk cannot read a few blocks, which is told: for a checksum they are
+    damaged like others. DiskError where it can read next to nothing."""
+
+    def piecewise(position: int, size: int) -> bytes:
+        try:
+            return read(position, size)
+        except DiskError as error:
+            told(error)
+        found, bad, end = bytearray(), 0, position + size
+        while position < end:
+            want = min(BLOCK_BYTES - position % BLOCK_BYTES, end - position)
+            try:
+                piece = read(position, want)
+            except DiskError:
+                bad += 1
+                if bad > BAD_BLOCKS_MAX:
+                    raise
+                piece = b"\0" * want
+            found += piece
+            position += want
+            if len(piece) < want:
+                break
+        return bytes(found)
+
+    return piecewise
 
 
 def crc_ok_in(chunk: bytes, start: int, end: int) -> bool:

@@ -1,8 +1,9 @@
-"""Damaged batches are got back from another replica: exactly these offsets, compared and written in place.
+"""Damaged batches are got back from another replica or from the tier: exactly these offsets, written in place.
 
-A replica of a log has the same batches, byte for byte, unless it was compacted by itself. What another one sends counts
-only if its offsets, its length and every checksum are right; it is synced, and read again, before anybody is given it.
-Where nobody has it, readers are told that it is corrupt, and it is asked for again now and then.
+A replica of a log has the same batches, byte for byte, unless it was compacted by itself; the tier has what went up.
+What comes from there counts only if its offsets, leader epochs, length and every checksum are right; it is synced, and
+read again, before anybody is given it. A crash in between leaves the range damaged, as it was. Where nobody has it,
+readers are told that it is corrupt, and it is asked for again now and then.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ from tapelog.wire.message import Message
 from tapelog.wire.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from tapelog.wire.messages.fetch_response import FetchResponse
 from tapelog.wire.primitives import Slice
-from tapelog.wire.record_batch import HEADER_SIZE, base_offset, batch_size, last_offset
+from tapelog.wire.record_batch import HEADER_SIZE, base_offset, batch_size, last_offset, leader_epoch
 
 if TYPE_CHECKING:
     from tapelog.node.core import NodeCore
+    from tapelog.replication.partition import Partition
+    from tapelog.server.tier import TierReading
 
 log = logging.getLogger("tapelog.node")
 
@@ -77,6 +80,7 @@ class Repair:
         self.damage = damage
         self.generation = held.generation
         self._askable: list[int] = []
+        self._tier: tuple[TierReading, Partition] | None = None
         self._got = b""
 
     @property
@@ -86,12 +90,14 @@ class Repair:
         return held.closed or held.generation != self.generation or self.damage not in held.damaged
 
     def start(self) -> None:
-        """Ask those who are in sync, one by one."""
+        """Ask those who are in sync, one by one, and then the tier."""
         image = self.node.image.partition(self.log.topic, self.log.partition)
         me = self.node.node_id
         others = [] if image is None else [id for id in (*image.isr, *image.replicas) if id != me]
         self._askable = list(dict.fromkeys(others))
-        self.damage.code = int(ErrorCode.KAFKA_STORAGE_ERROR if others else ErrorCode.CORRUPT_MESSAGE)
+        self._tier = tier_of(self.node, self.log)
+        hope = others or self._tier is not None
+        self.damage.code = int(ErrorCode.KAFKA_STORAGE_ERROR if hope else ErrorCode.CORRUPT_MESSAGE)
         if self.outdated:
             self.owner.ended(self, 0)
         elif self.damage.end - self.damage.position > REPAIR_BYTES_MAX:
@@ -101,10 +107,15 @@ class Repair:
 
     def _ask_next(self) -> None:
         self._got = b""
-        if not self._askable:
+        if self._askable:
+            self._ask(self._askable.pop(0), self.damage.first_offset)
+        elif self._tier is not None:
+            from tapelog.node.repair_tier import TierRange
+
+            tier, self._tier = self._tier, None
+            TierRange(self.node, *tier, self.damage, self._told_by_tier).tier_moved()
+        else:
             self._lost("nobody else has it as it was")
-            return
-        self._ask(self._askable.pop(0), self.damage.first_offset)
 
     def _ask(self, node_id: int, offset: int) -> None:
         left = self.damage.end - self.damage.position - len(self._got)
@@ -126,12 +137,24 @@ class Repair:
             self._ask_next()
         elif next_offset < self.damage.next_offset:
             self._ask(node_id, next_offset)
-        elif not replaces(self.damage, self._got):
-            self._ask_next()
+        elif self._fits():
+            self._write(f"node {node_id}")
         else:
-            self._write(node_id)
+            self._ask_next()
 
-    def _write(self, node_id: int) -> None:
+    def _told_by_tier(self, batches: bytes) -> None:
+        self._got = batches
+        if self.outdated:
+            self.owner.ended(self, 0)
+        elif self._fits():
+            self._write("the tier")
+        else:
+            self._ask_next()
+
+    def _fits(self) -> bool:
+        return replaces(self.damage, self._got) and same_history(self.log, self._got)
+
+    def _write(self, source: str) -> None:
         """Here and now, into the file that the log has: by its name, or later, it might be another one."""
         held, damage, data = self.log, self.damage, self._got
         segment = next((one for one in held.segments.items if one.base_offset == damage.base_offset), None)
@@ -142,7 +165,7 @@ class Repair:
             file = segment.file()
             file.write_at(damage.position, data)
         except DiskError as error:
-            self._written(node_id, error)
+            self._written(source, error)
             return
 
         def keep() -> None:
@@ -151,11 +174,11 @@ class Repair:
                 raise DiskError(f"{file.path}: what was written cannot be read back")
 
         def kept(failure: Exception | None) -> None:
-            self._written(node_id, failure)
+            self._written(source, failure)
 
         held.disk.start_job(keep, kept)
 
-    def _written(self, node_id: int, failure: Exception | None) -> None:
+    def _written(self, source: str, failure: Exception | None) -> None:
         held, damage = self.log, self.damage
         if isinstance(failure, DiskError) and not isinstance(failure, DiskFullError) and not self.outdated:
             self.node.storage_broke(failure, held.disk)
@@ -165,7 +188,7 @@ class Repair:
         if not self.outdated:
             held.damaged.remove(damage)
             self.owner.repaired += 1
-            log.warning("%s-%d is repaired with what node %d has: %s", held.topic, held.partition, node_id, damage)
+            log.warning("%s-%d is repaired with what %s has: %s", held.topic, held.partition, source, damage)
             state = self.node.topics.get(held.topic)
             partition = state.partitions[held.partition] if state is not None else None
             if partition is not None:
@@ -176,7 +199,7 @@ class Repair:
         """Nobody could help. Others may be able to later."""
         held, damage = self.log, self.damage
         image = self.node.image.partition(held.topic, held.partition)
-        alone = image is None or len(image.replicas) < 2
+        alone = (image is None or len(image.replicas) < 2) and tier_of(self.node, held) is None
         damage.code = int(ErrorCode.CORRUPT_MESSAGE)
         log.error(
             "%s-%d cannot be repaired now: %s (%s). Consumers get CORRUPT_MESSAGE there%s",
@@ -212,3 +235,24 @@ def _batches(response: Message | None, offset: int, below: int) -> tuple[bytes, 
         offset = last_offset(data, position) + 1
         position += size
     return data[:position], offset
+
+
+def tier_of(node: NodeCore, held: Log) -> tuple[TierReading, Partition] | None:
+    """Who reads a log's part of the tier, and for which partition; None if it has none."""
+    state = node.topics.get(held.topic)
+    partition = state.partitions[held.partition] if state is not None else None
+    if node.tier_reads is None or partition is None or partition.log is not held or not held.config.remote:
+        return None
+    return node.tier_reads, partition
+
+
+def same_history(held: Log, batches: bytes) -> bool:
+    """Whether these batches were written in the leader epochs that the log has for their offsets: after an unclean
+    election others may have had the same offsets."""
+    position = 0
+    while position + HEADER_SIZE <= len(batches):
+        known = held.leader_epoch_cache.epoch_for(base_offset(batches, position))
+        if known >= 0 and known != leader_epoch(batches, position):
+            return False
+        position += batch_size(batches, position)
+    return True

@@ -15,7 +15,7 @@ from tapelog.base.ports import Disk, DiskError, File
 from tapelog.log import names
 from tapelog.log.log import Log
 from tapelog.log.manager import LogDirectory
-from tapelog.log.scrub import STEP_BYTES, Damage, SegmentCheck, index_positions
+from tapelog.log.scrub import STEP_BYTES, Damage, SegmentCheck, forgiving, index_positions
 from tapelog.log.scrub_checkpoint import ScrubCheckpoint
 from tapelog.log.segment import FileRegion
 from tapelog.node.repair import Repairs
@@ -49,15 +49,23 @@ class Work:
         end_offset = segments[number + 1].base_offset if number + 1 < len(segments) else log.written_end
         self.check = SegmentCheck(self.segment.base_offset, self.segment.size, end_offset)
         self.read_bytes = 0
+        self.unreadable: DiskError | None = None
+        """Why some of it could not be read; that is damage like any other."""
         self._file: File | None = None
 
     def run(self) -> None:
         """On a thread: read a piece. FileNotFoundError if the segment has gone meanwhile."""
         if self._file is None:
-            if self.disk.exists(self.index_path):
-                self.check.positions = index_positions(self.disk.read_file(self.index_path), self.check.size)
+            try:
+                if self.disk.exists(self.index_path):
+                    self.check.positions = index_positions(self.disk.read_file(self.index_path), self.check.size)
+            except DiskError as error:
+                self.unreadable = error
             self._file = self.disk.open(self.path)
-        self.read_bytes = self.check.step(self._file.read_cold, STEP_BYTES)
+        self.read_bytes = self.check.step(forgiving(self._file.read_cold, self._failed), STEP_BYTES)
+
+    def _failed(self, error: DiskError) -> None:
+        self.unreadable = error
 
     def stands(self) -> bool:
         """Whether the log still has the segment that was read."""
@@ -108,8 +116,12 @@ class Scrubbing:
         if failure is not None:
             if isinstance(failure, DiskError) and work.stands():
                 self.node.storage.suspect(failure, work.disk)
+                self._pass_over(work)
             self.node.timers.after(1, self._go_on)
             return
+        if work.unreadable is not None and work.stands():
+            self.node.storage.suspect(work.unreadable, work.disk)
+            work.unreadable = None
         self.checked_bytes += work.read_bytes
         rate = max(1, self.node.setting_int("tapelog.scrub.bytes.per.second"))
         wait_ms = 1 + work.read_bytes * 1000 // rate
@@ -130,6 +142,10 @@ class Scrubbing:
             return
         for damage in work.check.damage:
             self.damaged(work.log, damage)
+        self._pass_over(work)
+
+    def _pass_over(self, work: Work) -> None:
+        """It was looked at, as far as that is possible: the next one."""
         home = self.node.directory.of(work.disk)
         if home is not None:
             checkpoint = self._checkpoint(home)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tapelog.log.scrub import Damage, SegmentCheck, index_positions, replaces
+from tapelog.base.ports import DiskError
+from tapelog.log.scrub import BAD_BLOCKS_MAX, BLOCK_BYTES, Damage, SegmentCheck, forgiving, index_positions, replaces
 from tapelog.wire.record_batch import Record, build_batch
 
 BASE = 100
@@ -100,3 +101,30 @@ def test_only_the_very_batches_replace_what_was_damaged() -> None:
     rotten = bytearray(BATCHES[3] + BATCHES[4])
     rotten[80] ^= 1
     assert not replaces(damage, bytes(rotten))
+
+
+def sick(data: bytes, bad: range) -> tuple[list[DiskError], list[bytes]]:
+    """Read all of it through a disk that cannot read those blocks."""
+    told: list[DiskError] = []
+
+    def read(position: int, size: int) -> bytes:
+        if any(position < (block + 1) * BLOCK_BYTES and block * BLOCK_BYTES < position + size for block in bad):
+            raise DiskError("bad sector")
+        return data[position : position + size]
+
+    return told, [forgiving(read, told.append)(100, len(data))]
+
+
+def test_blocks_that_cannot_be_read_are_zeros_and_told() -> None:
+    data = b"x" * (40 * BLOCK_BYTES)
+    told, (found,) = sick(data, range(3, 5))
+    assert [str(error) for error in told] == ["bad sector"]
+    expected = bytearray(data[100:])
+    expected[3 * BLOCK_BYTES - 100 : 5 * BLOCK_BYTES - 100] = bytes(2 * BLOCK_BYTES)
+    assert found == bytes(expected)
+    assert sick(data, range(0)) == ([], [data[100:]])
+
+
+def test_a_disk_that_can_read_next_to_nothing_has_failed() -> None:
+    with pytest.raises(DiskError):
+        sick(b"x" * (40 * BLOCK_BYTES), range(BAD_BLOCKS_MAX + 1))
