@@ -7,6 +7,7 @@ manifest names is whole; nothing else is left there.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 
 import pytest
 
@@ -14,6 +15,7 @@ from tapelog.log.tier import layout, manifest, walk
 from tapelog.log.tier.manifest import Manifest, Page
 from tapelog.sim.cluster import Cluster
 from tapelog.sim.entropy import SimEntropy
+from tapelog.sim.machine import Machine
 from tapelog.sim.objects import Bucket, Weather
 from tapelog.wire.crc import crc32c
 from tapelog.wire.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
@@ -52,7 +54,7 @@ STORMS = (Weather(), Weather(300), Weather(100, 50, 0), Weather(100, 25, 25), We
 class Life:
     """One cluster's life from a seed."""
 
-    def __init__(self, seed: int, nodes: int = 3, **configs: str) -> None:
+    def __init__(self, seed: int, nodes: int = 3, replicas: int = 0, configs: Mapping[str, str] = {}) -> None:
         self.chance = SimEntropy(seed)
         self.bucket = Bucket()
         self.cluster = Cluster(seed, nodes, SETTINGS)
@@ -60,11 +62,13 @@ class Life:
             machine.bucket = self.bucket
         self.cluster.boot()
         self.client = self.cluster.session("application")
-        given = {**TIERED, "min.insync.replicas": str(min(2, nodes)), **configs}
+        replicas = replicas or nodes
+        self.cluster.promises.copies_min = min(2, replicas)
+        given = {**TIERED, "min.insync.replicas": str(min(2, replicas)), **configs}
         topic = CreatableTopic(
             name=TOPIC,
             num_partitions=1,
-            replication_factor=nodes,
+            replication_factor=replicas,
             configs=[CreatableTopicConfig(name=name, value=value) for name, value in given.items()],
         )
         assert self.client.call(CreateTopicsRequest(topics=[topic], timeout_ms=5000), 7).topics[0].error_code == 0
@@ -211,15 +215,89 @@ def test_a_deleted_topic_leaves_the_bucket_even_if_the_node_is_killed_meanwhile(
     assert life.cluster.world.run_until(lambda: not objects(life.bucket), 120_000)
 
 
-def test_turning_tiering_off_deletes_what_is_up_there_and_keeps_what_is_here() -> None:
-    life = alone(6)
-    end = len(life.written)
+def led_by_one(seed: int) -> tuple[Life, Machine]:
+    """Three nodes, one of which has the topic's only replica."""
+    life = Life(seed, replicas=1)
+    life.write(40)
+    life.cluster.world.run(20_000)
+    assert check_bucket(life.bucket).count > 3
+    return life, leader_of(life)
+
+
+def leader_of(life: Life) -> Machine:
+    """Of the topic's only partition."""
+    for machine in life.cluster.machines:
+        core = machine.core
+        if core is not None and core.image.topics[TOPIC].partitions[0].leader == core.node_id:
+            return machine
+    raise AssertionError("nobody leads")
+
+
+def delete_topic(life: Life) -> None:
+    """Until it is answered."""
+    request = DeleteTopicsRequest(topics=[DeleteTopicState(name=TOPIC)], timeout_ms=5000)
+    for _ in range(50):
+        if life.client.call(request, 6).responses[0].error_code == 0:
+            return
+        life.cluster.world.run(500)
+    raise AssertionError("never deleted")
+
+
+def test_a_topic_deleted_while_nobody_leads_it_leaves_the_bucket() -> None:
+    life, machine = led_by_one(8)
+    machine.kill()
+    life.cluster.world.run(20_000)
+    delete_topic(life)
+    assert objects(life.bucket)
+    assert life.cluster.world.run_until(lambda: not objects(life.bucket), 120_000), "the others have seen it"
+
+
+@pytest.mark.parametrize("verb", ["put", "delete", *(["list", "get"] if "TAPELOG_TIER_SEEDS" in os.environ else [])])
+def test_a_topic_whose_last_leader_died_over_its_deletion_leaves_the_bucket(verb: str) -> None:
+    """Killed for good at its first call of each kind."""
+    life, machine = led_by_one(9)
+    store = machine.store
+    assert store is not None
+
+    def fatal(seen: str, name: str) -> None:
+        if seen == verb and machine.core is not None and TOPIC not in machine.core.image.topics:
+            machine.kill()
+
+    store.before = fatal
+    delete_topic(life)
+    assert life.cluster.world.run_until(lambda: not machine.up, 20_000)
+    assert objects(life.bucket)
+    assert life.cluster.world.run_until(lambda: not objects(life.bucket), 120_000)
+
+
+def turn_off(life: Life) -> Callable[[], list[str]]:
+    """Turn tiering off; what is left of the topic in the bucket, but for its document."""
     changes = [("remote.storage.enable", "false"), ("remote.log.delete.on.disable", "true")]
     configs = [AlterableConfig(name=name, config_operation=0, value=value) for name, value in changes]
     resource = AlterConfigsResource(resource_type=2, resource_name=TOPIC, configs=configs)
     answer = life.client.call(IncrementalAlterConfigsRequest(resources=[resource]), 1)
     assert answer.responses[0].error_code == 0, answer.responses[0].error_message
-    left = lambda: [name for name in objects(life.bucket) if not name.endswith(layout.TOPIC_DOCUMENT)]  # noqa: E731
+    return lambda: [name for name in objects(life.bucket) if not name.endswith(layout.TOPIC_DOCUMENT)]
+
+
+def test_what_a_leader_that_died_when_tiering_was_turned_off_left_is_removed_by_the_next() -> None:
+    life = Life(11)
+    life.write(40)
+    life.cluster.world.run(20_000)
+    machine = leader_of(life)
+    assert machine.store is not None
+    machine.store.weather = Weather(gone=True)
+    left = turn_off(life)
+    life.cluster.world.run(3000)
+    assert left()
+    machine.kill()
+    assert life.cluster.world.run_until(lambda: not left(), 120_000)
+
+
+def test_turning_tiering_off_deletes_what_is_up_there_and_keeps_what_is_here() -> None:
+    life = alone(6)
+    end = len(life.written)
+    left = turn_off(life)
     assert life.cluster.world.run_until(lambda: not left(), 60_000)
     core = life.cluster.machines[0].core
     assert core is not None
@@ -231,7 +309,8 @@ def test_turning_tiering_off_deletes_what_is_up_there_and_keeps_what_is_here() -
 
 
 def test_a_topic_under_a_hold_cannot_be_deleted() -> None:
-    life = Life(7, nodes=1, **{"tapelog.tier.hold": "true", "retention.bytes": "2000", "local.retention.bytes": "1000"})
+    configs = {"tapelog.tier.hold": "true", "retention.bytes": "2000", "local.retention.bytes": "1000"}
+    life = Life(7, nodes=1, configs=configs)
     life.write(40)
     life.cluster.world.run(20_000)
     assert check_bucket(life.bucket).start_offset == 0

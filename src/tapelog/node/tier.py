@@ -108,6 +108,11 @@ class Tier:
         if partition.log.config.remote:
             partition.log.tiered_end = 0  # until we have seen for ourselves that it is the same
             self._led[partition.topic_id, partition.index] = Led(partition, self._uploader(partition))
+            topic = self.node.image.topics_by_id.get(partition.topic_id)
+            if topic is not None:
+                self.topics.known.see(topic)
+        elif partition.topic_id in self.topics.known:
+            self._leave(partition)  # tiering was turned off, and whoever led then may not have come to it
         self.topics.led(partition)
 
     def lost(self, partition: Partition) -> None:

@@ -1,7 +1,8 @@
 """Topics in the tier: `topic.json` of those whose first partition is led here, and the end of deleted ones.
 
 What is to be removed is noted in a file before anything else of a deleted topic goes, so that a crash does not forget
-it: `tier-removals` beside the metadata, one prefix and leader epoch per line.
+it: `tier-removals` beside the metadata, one prefix and leader epoch per line. What nobody led when it was deleted is
+found by any node (`tier_known`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from tapelog.log.tier.store import ObjectStore, StoreError
 from tapelog.log.tier.topic import TopicDocument
 from tapelog.log.tier.uploader import Backoff
 from tapelog.metadata.image import TopicImage
+from tapelog.node.tier_known import KnownTopics
 from tapelog.replication.partition import Partition
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ log = logging.getLogger("tapelog.node")
 REMOVALS: Final = "tier-removals"
 AGAIN_MS: Final = 60_000
 """Removed a second time after this: a copy that was under way may have arrived since."""
+FIRST_SWEEP_MS: Final = 60_000
+"""After the start; the next ones tapelog.tier.orphan.check.interval.ms apart."""
 
 
 class TierTopics:
@@ -42,11 +46,14 @@ class TierTopics:
         self._removals: dict[str, int] = {}
         self._removing = False
         self._backoff = Backoff(node.entropy, 500, 30_000)
+        self.known = KnownTopics(node)
 
     def start(self) -> None:
         """The store can be used."""
         self._ready = True
         self._load_removals()
+        self.known.look()
+        self._node.timers.after(min(FIRST_SWEEP_MS, self._sweep_ms()), self._sweep)
         self._go_on()
 
     def stop(self) -> None:
@@ -69,6 +76,7 @@ class TierTopics:
     def changed(self, topics: list[TopicImage]) -> None:
         """Topics have more partitions, or other replicas."""
         for topic in topics:
+            self.known.see(topic)
             state = self._node.topics.get(topic.name)
             first = state.partitions[0] if state is not None and state.partitions else None
             if first is not None and first.leading:
@@ -144,16 +152,36 @@ class TierTopics:
             log.info("tier: removed %s", prefix)
             self._removals.pop(prefix, None)
             self._save_removals()
-            if prefix.count("/") == layout.topic_prefix(bytes(16)).count("/"):  # of a topic: its id never comes back
-                self._node.timers.after(AGAIN_MS, lambda: self._once_more(prefix, epoch))
+            topic_id = layout.topic_of_prefix(prefix)
+            if topic_id is not None:  # it is still known: should we be killed before, a sweep does the same
+                self._node.timers.after(AGAIN_MS, lambda: self._once_more(topic_id, epoch))
             self._go_on()
 
         scripts.play(scripts.remove(prefix, writer), self._store, removed)
 
-    def _once_more(self, prefix: str, epoch: int) -> None:
-        if not self._stopped:
-            writer = self._writer(epoch)
-            scripts.play(scripts.remove(prefix, writer), self._store, _ignore)
+    def _once_more(self, topic_id: bytes, epoch: int) -> None:
+        def removed(error: StoreError | None) -> None:
+            if error is None and not self._stopped and topic_id not in self._node.image.topics_by_id:
+                self.known.forget(topic_id)
+
+        if not self._stopped and topic_id not in self._node.image.topics_by_id:
+            script = scripts.remove(layout.topic_prefix(topic_id), self._writer(epoch))
+            scripts.play(script, self._store, removed)
+
+    def _sweep_ms(self) -> int:
+        return self._node.setting_int("tapelog.tier.orphan.check.interval.ms")
+
+    def _sweep(self) -> None:
+        """Topics that were deleted while nobody led them, or whose last leader died before they were removed."""
+        if self._stopped:
+            return
+        self.known.look()
+        for topic_id, epoch in self.known.gone():
+            prefix = layout.topic_prefix(topic_id)
+            if prefix not in self._removals:
+                log.info("tier: %s was deleted, removing what may be left of it", prefix)
+                self.remove(prefix, epoch)
+        self._node.timers.after(self._sweep_ms(), self._sweep)
 
     def _writer(self, epoch: int) -> Writer:
         node = self._node
@@ -179,7 +207,3 @@ class TierTopics:
             self._node.disk.replace_file(self._path, text.encode())
         except DiskError as error:
             log.warning("tier: cannot note what is to be removed: %s", error)
-
-
-def _ignore(error: StoreError | None) -> None:
-    pass

@@ -3,7 +3,7 @@
 Two passes. *Dead* objects end at or below a start offset that was committed a while ago: names tell that. *Orphans*
 are named by nobody: left by a crash between an upload and its commit, by a failed delete, by a leader that was fenced.
 The caller has claimed the manifest, so that nobody else can commit an object of an epoch up to its own any more, and
-uploads nothing meanwhile.
+uploads nothing meanwhile. Objects older than the manifest itself may be all that is left of a lost one: no orphans.
 """
 
 from __future__ import annotations
@@ -78,6 +78,7 @@ class Collection:
         dead_below = min(self.dead_below, manifest.start_offset)  # what was planned and not committed does not count
         gone = {name: None for name, span in spans if span.end_offset <= dead_below}
         rest = [(name, span) for name, span in spans if span.end_offset > manifest.start_offset]
+        rest = [(name, span) for name, span in rest if span.leader_epoch >= manifest.since_epoch]
         if self.orphans and rest:
             first, end = min(span.first_offset for _, span in rest), max(span.end_offset for _, span in rest)
             named = walk.named_between(manifest, pages, first, end, leaves=self._directory == 0)

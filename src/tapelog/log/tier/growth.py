@@ -37,6 +37,7 @@ def empty(topic: str, topic_id: bytes, partition: int, start_offset: int, writer
         (),
         (),
         cluster=writer.cluster,
+        since_epoch=writer.leader_epoch,
     )
 
 

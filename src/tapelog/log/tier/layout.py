@@ -130,6 +130,15 @@ def topic_prefix(topic_id: bytes) -> str:
     return f"{TOPICS}{ids.to_text(topic_id)}/"
 
 
+def topic_of_prefix(prefix: str) -> bytes | None:
+    """The inverse of topic_prefix; None for anything else."""
+    head, text, tail = prefix.partition(TOPICS)
+    try:
+        return ids.from_text(tail[:-1]) if not head and text and tail.endswith("/") else None
+    except ValueError:
+        return None
+
+
 def topic_document(topic_id: bytes) -> str:
     """Its name, partitions and configs."""
     return topic_prefix(topic_id) + TOPIC_DOCUMENT

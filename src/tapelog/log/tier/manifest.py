@@ -121,6 +121,9 @@ class Manifest:
     """The topic was deleted: the objects are about to go."""
     cluster: str = ""
     """The id of the cluster whose leader wrote it."""
+    since_epoch: int = 0
+    """In which it was made. Objects of older epochs are of a manifest that was lost, or removed: not for us to judge
+    before the log's start has passed them."""
 
     @property
     def end_offset(self) -> int:
@@ -161,6 +164,7 @@ class Manifest:
             "segments": [_segment_json(segment) for segment in self.segments],
             "deleted": self.deleted,
             "cluster": self.cluster,
+            "since_epoch": self.since_epoch,
         }
         return document.render(KIND, VERSION, content)
 
@@ -184,6 +188,7 @@ def decode(data: bytes) -> Manifest:
             tuple(_segment(item) for item in content["segments"]),
             bool(content["deleted"]),
             str(content.get("cluster", "")),
+            int(content.get("since_epoch", 0)),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise DocumentError(f"{KIND}: {type(error).__name__}: {error}") from None

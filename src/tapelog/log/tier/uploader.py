@@ -128,8 +128,6 @@ class Uploader:
         self._start_seen = 0
         """What ends below it was trimmed long ago, by whomever."""
         self._conflicts = 0
-        self._fresh = False
-        """We made the manifest, there was none: whatever lies there may be what is left of a lost one."""
 
     @property
     def related(self) -> bool:
@@ -230,10 +228,7 @@ class Uploader:
         if self._orphans_due_ms < 0:
             self._orphans_due_ms = now_ms + self._orphan_check_ms
         if self._collection is None:
-            orphans, due = (
-                now_ms >= self._orphans_due_ms and not self._fresh,
-                [below for at, below in self._dead if at <= now_ms],
-            )
+            orphans, due = now_ms >= self._orphans_due_ms, [below for at, below in self._dead if at <= now_ms]
             if not orphans and not due:
                 return None
             below = max((*due, self._start_seen) if orphans else due)
@@ -326,7 +321,7 @@ class Uploader:
         self.manifest = self._head = written
         self._condition = version
         if not self._claimed:
-            self._start_seen, self._fresh = written.start_offset, written.sequence == 1
+            self._start_seen = written.start_offset
         self._claimed = True
         self._growing = self._page = None
         if self._copied is not None and self._copied.end_offset <= written.end_offset:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from tapelog.log.tier import growth, layout, manifest, scripts
 from tapelog.log.tier.growth import Writer
 from tapelog.log.tier.manifest import Page
-from tapelog.log.tier.operations import DeleteObjects, ListObjects, Operation, ReadHead, ReadPage, WriteHead
+from tapelog.log.tier.operations import DeleteObjects, ListObjects, Operation, ReadHead, ReadPage, View, WriteHead
 from tapelog.log.tier.store import (
     Got,
     Listing,
@@ -67,15 +67,41 @@ def test_where_the_manifest_is_missing_and_only_the_tier_can_have_the_beginning_
     assert machine.state == DIVERGED and "[0, 100)" in machine.error
 
 
-def test_who_has_made_the_manifest_takes_nothing_for_an_orphan() -> None:
-    machine = claimed(None, machine=often())
-    assert machine.next(1, VIEW) is None
-    assert machine.next(10**6, VIEW) is None
+def orphans_of(machine: Uploader, names: list[str], view: View = VIEW) -> list[str]:
+    """What one pass deletes of these."""
+    deleted: list[str] = []
+    machine.next(0, view)
+    operation = machine.next(10**6, view)
+    while operation is not None:
+        if isinstance(operation, DeleteObjects):
+            deleted += operation.names
+            operation = step(machine, view, None, 10**6)
+        else:
+            assert isinstance(operation, ListObjects)
+            operation = step(machine, view, listed(machine, operation, names), 10**6)
+    return deleted
+
+
+def test_who_has_made_the_manifest_takes_only_what_came_since_for_orphans() -> None:
+    lost, failed = entry(0, epoch=2).name, entry(1, epoch=3).name
+    machine = claimed(None, machine=often(epoch=3))
+    assert orphans_of(machine, [lost, failed]) == [failed], "older ones may be all that is left of a lost manifest"
+    assert machine.manifest is not None
+    next_leader = claimed(machine.manifest, machine=often(epoch=4))
+    assert orphans_of(next_leader, [lost, failed, entry(2, epoch=4).name]) == [failed, entry(2, epoch=4).name]
+
+
+def test_what_is_older_than_the_manifest_goes_when_the_start_of_the_log_has_passed_it() -> None:
+    writer = Writer(2, 3, "x")
+    made = growth.trimmed(growth.empty("t", ID, 0, 0, writer), 10, 0, 0, writer)
+    machine = claimed(made, replace(VIEW, start_offset=10), often(epoch=4))
+    names = [entry(0, epoch=2).name, entry(1, epoch=2).name]
+    assert orphans_of(machine, names, replace(VIEW, start_offset=10)) == names[:1]
 
 
 def test_an_orphan_pass_over_very_many_pages_ends() -> None:
     writer = Writer(1, 2, "x")
-    made, pages = growth.empty("t", ID, 0, 0, writer), dict[str, Page]()
+    made, pages = growth.empty("t", ID, 0, 0, Writer(1, 0, "x")), dict[str, Page]()
     for number in range(64 * 42):
         made = growth.added(made, entry(number), writer)
         while (page := growth.page_due(made)) is not None:
@@ -144,18 +170,8 @@ def test_what_a_former_leader_trimmed_and_did_not_delete_is_collected() -> None:
     trimmed = growth.trimmed(head(entry(0), entry(1), entry(2)), 20, 2, 200, Writer(2, 2, "x"))
     view = replace(VIEW, start_offset=20)
     machine = claimed(trimmed, view, often())
-    machine.next(0, view)
-    deleted: list[str] = []
-    operation = machine.next(10**6, view)
-    while operation is not None:
-        if isinstance(operation, DeleteObjects):
-            deleted += operation.names
-            operation = step(machine, view, None, 10**6)
-        else:
-            assert isinstance(operation, ListObjects)
-            names = [entry(number).name for number in range(3)]
-            operation = step(machine, view, listed(machine, operation, names), 10**6)
-    assert deleted == [entry(0).name, entry(1).name]
+    names = [entry(number).name for number in range(3)]
+    assert orphans_of(machine, names, view) == names[:2]
 
 
 def test_a_head_of_another_cluster_in_our_epoch_is_not_ours() -> None:

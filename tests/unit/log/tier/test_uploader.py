@@ -49,7 +49,7 @@ def entry(number: int, epoch: int = 0, timestamp: int = 5) -> SegmentEntry:
 
 def head(*entries: SegmentEntry, epoch: int = 2, broker: int = 2) -> Manifest:
     writer = Writer(broker, epoch, "x")
-    made = growth.empty("t", ID, 0, 0, writer)
+    made = replace(growth.empty("t", ID, 0, 0, writer), since_epoch=0)
     for one in entries:
         made = growth.added(made, one, writer)
     return made
