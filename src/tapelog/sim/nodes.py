@@ -67,8 +67,8 @@ class FileNode:
                 _apply(contents, (position, data[: chance.below(len(data) + 1)]))
         size = len(self.durable)
         if len(contents) > size and chance.chance(25):
-            start = size + chance.below(len(contents) - size)
-            end = min(len(contents), start + 1 + chance.below(PAGE))
+            page = (size + chance.below(len(contents) - size)) // PAGE * PAGE
+            start, end = max(size, page), min(len(contents), page + PAGE)
             contents[start:end] = bytes(end - start)
         return FileNode(bytes(contents))
 
