@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 from tapelog.base.ports import Clock, Disk, DiskError, Entropy
-from tapelog.log import names
 from tapelog.log.checkpoints import TopicPartition
 from tapelog.log.log import Log
 from tapelog.log.manager import LogDirectory, WrongDirectoryError
@@ -36,6 +35,8 @@ class LogDirectories:
         """Those that do not, by path."""
         self.logs = everywhere
         """Every open log of a directory that works, by (topic, partition)."""
+        self.twins: dict[TopicPartition, list[LogDirectory]] = {}
+        """Partitions with records in several directories: not opened before it is clear which copy counts."""
 
     @staticmethod
     def open(
@@ -49,7 +50,7 @@ class LogDirectories:
         node_id: int,
     ) -> LogDirectories:
         """Take possession of them: see LogDirectory.open. One that cannot be opened is offline, except for the
-        metadata's: then DiskError. WrongDirectoryError also when a partition, or an id, is found in two of them."""
+        metadata's: then DiskError. WrongDirectoryError also when an id is found in two of them."""
         everywhere: dict[TopicPartition, Log] = {}
 
         def opened(path: str) -> LogDirectory:
@@ -211,13 +212,9 @@ class LogDirectories:
         for directory in self.items:
             for key in directory.partitions():
                 other = seen.setdefault(key, directory)
-                if other is not directory and directory.discard_empty(key):
+                if other is directory or directory.discard_empty(key):
                     continue
-                if other is not directory and other.discard_empty(key):
+                if other.discard_empty(key):
                     seen[key] = directory
-                elif other is not directory:
-                    name = names.partition_dir(*key)
-                    raise WrongDirectoryError(
-                        f"partition {name} is in two log directories, {other.path} and {directory.path}: move one of "
-                        f"the two {name} away, the one in the directory that was missing or has failed before"
-                    )
+                else:
+                    self.twins.setdefault(key, [other]).append(directory)

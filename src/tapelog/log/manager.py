@@ -123,6 +123,18 @@ class LogDirectory(OffsetFiles):
         self.disk.remove_tree(aside)
         return True
 
+    def put_aside(self, key: TopicPartition) -> str:
+        """Rename the files of a copy that does not count, open or not, and forget what the checkpoints say of it;
+        returns where they are now. Blocks."""
+        log = self.logs.pop(key, None)
+        if log is not None:
+            log.close_files()
+        aside = f"{self.path}/{names.stray_dir(*key, self.entropy.token(16))}"
+        self.disk.rename(self._directory_of(*key), aside)
+        self.disk.sync_dir(self.path)
+        self.forget(key)
+        return aside
+
     def topic_id_of(self, topic: str, partition: int) -> bytes | None:
         """The topic id its directory was created for, without opening the log."""
         path = f"{self._directory_of(topic, partition)}/{names.PARTITION_METADATA}"

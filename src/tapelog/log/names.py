@@ -25,6 +25,8 @@ SCRUB: Final = "scrub-checkpoint"
 HIGH_WATERMARKS: Final = "replication-offset-checkpoint"
 CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
 DELETE_DIR: Final = "-delete"
+STRAY_DIR: Final = "-stray"
+FUTURE_DIR: Final = "-future"
 CLUSTER_METADATA: Final = "__cluster_metadata"
 
 NAME_LENGTH_MAX: Final = 255
@@ -58,5 +60,26 @@ def parse_partition_dir(name: str) -> tuple[str, int] | None:
 
 def delete_dir(topic: str, partition: int, token: bytes) -> str:
     """`topic-3.<32 hex digits>-delete`, the topic cut short where the name would get too long."""
-    tail = f"-{partition}.{token.hex()}{DELETE_DIR}"
+    return _aside(topic, partition, token, DELETE_DIR)
+
+
+def stray_dir(topic: str, partition: int, token: bytes) -> str:
+    """`topic-3.<32 hex digits>-stray`: a copy that does not count, and that nobody but an operator removes."""
+    return _aside(topic, partition, token, STRAY_DIR)
+
+
+def _aside(topic: str, partition: int, token: bytes, suffix: str) -> str:
+    tail = f"-{partition}.{token.hex()}{suffix}"
     return topic[: NAME_LENGTH_MAX - len(tail)] + tail
+
+
+def future_dir(topic: str, partition: int, token: bytes) -> str:
+    """`topic-3.<32 hex digits>-future`: a copy in the making, which is to take the place of the partition's log. The
+    topic is never cut short: a name that would be too long (`NAME_LENGTH_MAX`) cannot be had."""
+    return f"{topic}-{partition}.{token.hex()}{FUTURE_DIR}"
+
+
+def parse_future_dir(name: str) -> tuple[str, int] | None:
+    """Topic and partition of such a name, else None."""
+    stem, _, token = name.removesuffix(FUTURE_DIR).rpartition(".")
+    return parse_partition_dir(stem) if name.endswith(FUTURE_DIR) and len(token) == 32 else None

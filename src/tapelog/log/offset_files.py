@@ -73,6 +73,20 @@ class OffsetFiles:
         """Whether a log was compacted since they were last written."""
         return self.cleaned_offsets != self._written_cleaned_offsets
 
+    def forget(self, key: TopicPartition) -> None:
+        """Nothing that the files say of a log that is here no more may be believed of another of its name. Blocks."""
+        for name, offsets in (
+            (names.RECOVERY_POINTS, self._recovery_points),
+            (names.START_OFFSETS, self._start_offsets),
+            (names.CLEANED_OFFSETS, self.cleaned_offsets),
+        ):
+            offsets.pop(key, None)
+            self._outdated[name] = None
+        self.high_watermarks.pop(key, None)
+        if self.local_starts.forget([key]):
+            self._outdated[names.LOCAL_STARTS] = None
+        self._try_outdated()
+
     def _write_cleaned_offsets(self) -> None:
         offsets = dict(self.cleaned_offsets)
         self._write_offsets(names.CLEANED_OFFSETS, offsets)

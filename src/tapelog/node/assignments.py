@@ -42,7 +42,8 @@ class Assignments:
         """The image says this of a partition that is held here."""
         own, told = self._own(topic_id, index), directory_of(partition, self.node.node_id)
         if own and told != own:
-            if partition.replicas == (self.node.node_id,) and told not in (DIR_UNASSIGNED, DIR_MIGRATING):
+            only = partition.replicas == (self.node.node_id,) and told not in (DIR_UNASSIGNED, DIR_MIGRATING)
+            if only and self.node.directory.named(told) is None:
                 self._warn(topic_id, index)
             self._wanted[topic_id, index] = None
             self._later(0)

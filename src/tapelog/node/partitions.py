@@ -16,6 +16,7 @@ from tapelog.log.config import LogConfig
 from tapelog.log.directories import LogDirectories
 from tapelog.log.manager import LogDirectory, NewLog
 from tapelog.metadata.image import RESOURCE_BROKER, RESOURCE_TOPIC, ConfigKey, PartitionImage, TopicImage
+from tapelog.node import twins
 from tapelog.node.assignments import Assignments
 from tapelog.node.fetchers import Fetchers
 from tapelog.node.homes import Absent, Homes
@@ -85,7 +86,7 @@ class Partitions:
 
     def _told(self, directory: LogDirectory) -> Iterator[tuple[str, int]]:
         """Its partitions, one by one as they are opened. Where that takes long, it is told how far it is."""
-        clock, keys = self.node.clock, directory.partitions()
+        clock, keys = self.node.clock, [key for key in directory.partitions() if key not in self.directory.twins]
         began_ms = told_ms = clock.monotonic_ms()
         for number, key in enumerate(keys):
             now_ms = clock.monotonic_ms()
@@ -107,6 +108,8 @@ class Partitions:
         if not self._loaded:
             self.load()
         self.fetchers.configured()
+        if self.directory.twins:
+            twins.settle(self.node, self.roles.config_of)
         self._remove_strays()
         self._mark(self.node.image.topics.values())
         while self._pending:

@@ -6,7 +6,6 @@ import pytest
 
 from tapelog.base.ids import DIR_UNASSIGNED
 from tapelog.base.ports import DiskError
-from tapelog.log.manager import WrongDirectoryError
 from tapelog.metadata.image import NO_LEADER, PartitionImage, TopicImage
 from tapelog.node.core import NodeCore
 from tapelog.sim.disk import SimDisk
@@ -252,18 +251,6 @@ def test_the_node_stops_when_the_last_data_directory_fails() -> None:
         rig.node.others[path].broken = True
         assert rig.produce(index=index).error_code == ErrorCode.KAFKA_STORAGE_ERROR
     assert "no other one works" in str(rig.node.failure)
-
-
-def test_a_partition_in_two_directories_is_told(rig: Rig) -> None:
-    index = one_in(rig, THERE)
-    rig.produce(rig.batch(b"a"), index=index)
-    rig.node.stop()
-    rig.node.disk.mkdir(f"{HERE}/{TOPIC}-{index}")
-    rig.node.disk.write_file(f"{HERE}/{TOPIC}-{index}/{0:020d}.log", rig.batch(b"b"))
-    with pytest.raises(
-        WrongDirectoryError, match=f"partition {TOPIC}-{index} is in two log directories, logs and more"
-    ):
-        rig.node.boot()
 
 
 @pytest.mark.parametrize("empty", [HERE, THERE])

@@ -1,0 +1,78 @@
+"""A partition with records in two log directories of a node: which copy counts, and what becomes of the other.
+
+That happens when a directory fails, its partition is made anew elsewhere, and the directory comes back; or when a copy
+was put there by hand. Decided once the image is complete. A copy of another topic of that name does not count. Of two
+of the same topic the one counts that a new leader would be chosen for: whose last leader epoch is greater, and then
+which is longer; it has everything that was acknowledged if one of them has. The others are renamed and kept.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tapelog.base.ports import DiskError
+from tapelog.log.checkpoints import TopicPartition
+from tapelog.log.config import LogConfig
+from tapelog.log.log import Log
+from tapelog.log.manager import LogDirectory
+from tapelog.metadata.electorate import directory_of
+
+if TYPE_CHECKING:
+    from tapelog.node.core import NodeCore
+
+log = logging.getLogger("tapelog.node")
+
+
+def settle(node: NodeCore, config_of: Callable[[str], LogConfig]) -> None:
+    """Open the copy that counts of each, and put the others aside. A disk that fails meanwhile goes offline."""
+    directories = node.directory
+    found, directories.twins = directories.twins, {}
+    for key, homes in found.items():
+        chosen = _chosen(node, key, [home for home in homes if home in directories.items], config_of)
+        if chosen is not None:
+            directories.logs[key] = chosen.logs[key]
+        for home in homes:
+            if home is not chosen and home in directories.items:
+                _put_aside(node, key, home, chosen)
+
+
+def _chosen(
+    node: NodeCore, key: TopicPartition, homes: list[LogDirectory], config_of: Callable[[str], LogConfig]
+) -> LogDirectory | None:
+    topic = node.image.topics.get(key[0])
+    part = topic.partition(key[1]) if topic is not None else None
+    if topic is None or part is None or node.node_id not in part.replicas:
+        return None
+    assigned, best, chosen = directory_of(part, node.node_id), (-1, -1, False), None
+    for home in homes:
+        try:
+            if home.topic_id_of(*key) not in (None, topic.id):
+                continue
+            opened = home.open_log(*key, config_of(key[0]))
+        except DiskError as error:
+            node.storage_broke(error, home.disk)
+            continue
+        if (*_rank(opened), home.directory_id == assigned) > best:
+            best, chosen = (*_rank(opened), home.directory_id == assigned), home
+    return chosen
+
+
+def _rank(opened: Log) -> tuple[int, int]:
+    return opened.leader_epoch_cache.latest, opened.end_offset
+
+
+def _put_aside(node: NodeCore, key: TopicPartition, home: LogDirectory, chosen: LogDirectory | None) -> None:
+    try:
+        aside = home.put_aside(key)
+    except DiskError as error:
+        node.storage_broke(error, home.disk)
+        return
+    why = f"the one in {chosen.path} counts" if chosen is not None else "the cluster knows no such partition here"
+    log.error(
+        "%s-%d was in several log directories; %s. The other copy is kept as %s: remove it if nothing is missed",
+        *key,
+        why,
+        aside,
+    )
