@@ -11,6 +11,7 @@ from tapelog.log import names
 from tapelog.log.compaction.order import Done, Order, Report
 from tapelog.log.stored import StoredLog
 from tapelog.node import cleaner as cleaner_module
+from tapelog.node import cleaner_lane
 from tapelog.sim import cleaning
 from tapelog.sim.disk import SimDisk
 from tests.support.rig import TOPIC, Rig
@@ -223,6 +224,30 @@ def test_a_disk_that_fails_in_the_middle_of_a_swap_leaves_a_log_that_can_be_open
     assert leftovers(rig) == []
 
 
+def test_a_sync_that_fails_before_the_old_files_go_is_not_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    rig = Rig()
+    rig.create(**SMALL)
+    fill(rig)
+    failed, sync, directory = [], SimDisk.sync_dir, f"logs/{TOPIC}-0"
+
+    def sync_dir(self: SimDisk, path: str) -> None:
+        there = self.listdir(path) if path == directory else []
+        swapped = any(name.endswith(names.DELETED) for name in there)
+        if swapped and not failed and not any(name.endswith(names.SWAP) for name in there):
+            failed.append(path)
+            raise DiskError("EIO")
+        sync(self, path)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(SimDisk, "sync_dir", sync_dir)
+        rig.node.pass_time(SOON_MS)
+    assert failed
+    assert rig.node.failure is not None, "the only directory is offline"
+    rig.reboot(rig.node.power_cut)
+    assert found(rig)[-4:] == CLEAN[-4:]
+    assert leftovers(rig) == []
+
+
 def test_records_deleted_while_a_log_is_cleaned_stay_deleted() -> None:
     rig = Rig()
     rig.create(**{**SMALL, "cleanup_policy": "compact,delete"}, retention_ms="-1")
@@ -296,6 +321,24 @@ def test_a_log_whose_indexes_cannot_be_read_is_put_off(error: Exception, monkeyp
         assert not under_way(rig)
     rig.node.pass_time(2 * SOON_MS)
     assert found(rig) == CLEAN
+
+
+def test_a_log_is_put_off_when_its_disk_does_not_tell_how_much_room_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    rig = Rig()
+    rig.create(**SMALL)
+    fill(rig)
+
+    def silent(asked: int, total: int) -> int:
+        raise DiskError("EIO")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(cleaner_lane, "reserve_of", silent)
+        rig.node.pass_time(SOON_MS)
+        assert cleaner(rig).schedule.records[TOPIC, 0].failures > 0
+        assert not under_way(rig)
+        assert rig.produce(rig.batch(key=b"q")).error_code == 0
+    rig.node.pass_time(60_000)
+    assert found(rig)[:3] == CLEAN[:3]
 
 
 def test_two_workers_clean_two_logs_at_once_and_end_when_idle() -> None:
