@@ -121,7 +121,7 @@ def verify(
             if document is None:
                 unknown.append(topic_id.hex())
             elif not topics or document.name in topics:
-                for partition in range(document.partitions):
+                for partition in bucket.partitions(topic_id):
                     told.at(f"{document.name}-{partition}")
                     one = verify_partition(bucket, topic_id, document.name, partition, quick=quick, tell=told.add)
                     if one is not None:

@@ -18,6 +18,8 @@ from tapelog.node.object_stores import Backend, open_backend
 
 LAST = "~"
 """Sorts behind every name below a topic's prefix."""
+REPLICAS = 3
+"""Of a topic of which nobody knows how many it had."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,35 @@ class Bucket:
                 yield ids.from_text(text), self.document(ids.from_text(text))
             except ValueError:
                 continue
+
+    def partitions(self, topic_id: bytes) -> list[int]:
+        """Those of which there is anything, whatever the topic's document says."""
+        prefix = layout.topic_prefix(topic_id)
+        found: list[int] = []
+        after = ""
+        while True:
+            objects = self.backend.list(prefix, after).objects
+            if not objects:
+                return sorted(found)
+            word, below, _ = objects[0].name[len(prefix) :].partition("/")
+            after = f"{prefix}{word}/{LAST}" if below else objects[0].name
+            if below and word.isascii() and word.isdecimal():
+                found.append(int(word))
+
+    def known(self, topic_id: bytes) -> TopicDocument | None:
+        """What its manifests tell of a topic whose document is missing or damaged; None if there are none."""
+        heads = []
+        for partition in self.partitions(topic_id):
+            try:
+                heads.append(self.head(topic_id, partition))
+            except DocumentError:
+                continue
+        told = [head for head in heads if head is not None]
+        if not told:
+            return None
+        last = max(told, key=lambda head: head.leader_epoch)
+        partitions = max(head.partition for head in told) + 1
+        return TopicDocument(last.topic, topic_id, last.cluster, partitions, REPLICAS, last.leader_epoch, {})
 
     def document(self, topic_id: bytes) -> TopicDocument | None:
         """What a topic is."""

@@ -47,14 +47,18 @@ def plans(bucket: Bucket, wanted: list[str], tell: Callable[[str], None]) -> tup
     found: list[Plan] = []
     remarks: list[str] = []
     for topic_id, document in bucket.topics():
+        id_text, whole = ids.to_text(topic_id), document is not None
+        document = document or bucket.known(topic_id)
         if document is None:
-            remarks.append(f"{ids.to_text(topic_id)}: its topic.json is missing or damaged")
+            remarks.append(f"{id_text}: its topic.json is missing or damaged, and there is no manifest")
             continue
-        if wanted and document.name not in wanted and ids.to_text(topic_id) not in wanted:
+        if wanted and document.name not in wanted and id_text not in wanted:
             continue
         tell(document.name)
         try:
-            plan = _plan(bucket, document)
+            plan = _plan(bucket, document, remarks)
+            if not whole and plan is not None:
+                remarks.append(f"{document.name}: its topic.json is missing or damaged, its configs are not known")
         except (DocumentError, ObjectMissingError) as error:
             remarks.append(f"{document.name}: {error}")
             continue
@@ -70,16 +74,24 @@ def plans(bucket: Bucket, wanted: list[str], tell: Callable[[str], None]) -> tup
     return found, remarks
 
 
-def _plan(bucket: Bucket, document: TopicDocument) -> Plan | None:
+def _plan(bucket: Bucket, document: TopicDocument, remarks: list[str]) -> Plan | None:
+    """A topic has the partitions that its document tells, and those that have a manifest: a document may be late."""
     spans: list[Span] = []
     epoch, log_bytes = document.leader_epoch, 0
-    for partition in range(document.partitions):
-        head = bucket.head(document.topic_id, partition)
+    there = bucket.partitions(document.topic_id)
+    heads = {number: bucket.head(document.topic_id, number) for number in there}
+    if any(head is not None and head.deleted for head in heads.values()):
+        return None
+    count = max([document.partitions, *(number + 1 for number, head in heads.items() if head is not None)])
+    if count > document.partitions:
+        remarks.append(f"{document.name}: has {count} partitions, its topic.json says {document.partitions}")
+    for partition in range(count):
+        head = heads.get(partition)
         if head is None:
+            if partition in heads:
+                remarks.append(f"{document.name}-{partition}: there are objects, but no manifest; it begins empty")
             spans.append(Span(0, 0))
             continue
-        if head.deleted:
-            return None
         epoch = max(epoch, head.leader_epoch)
         log_bytes += head.log_bytes
         spans.append(Span(head.start_offset, head.end_offset, bucket.epochs(head)))
@@ -122,7 +134,7 @@ def carry_out(
             {
                 "topic": plan.name,
                 "topic_id": ids.to_text(plan.document.topic_id),
-                "partitions": plan.document.partitions,
+                "partitions": len(plan.restore.partitions),
                 "bytes": plan.log_bytes,
                 "offsets": [[span.start_offset, span.end_offset] for span in plan.restore.partitions],
                 "restored": not skipped and not dry_run,
@@ -136,7 +148,7 @@ def create(connection: Connection, plan: Plan, replication_factor: int) -> None:
     document = plan.document
     config = {**document.configs, "remote.storage.enable": "true", SETTING: plan.restore.render()}
     asked = connection.admin.create_topics(
-        [NewTopic(document.name, document.partitions, replication_factor, config=config)],
+        [NewTopic(document.name, len(plan.restore.partitions), replication_factor, config=config)],
         request_timeout=connection.timeout_s,
     )
     connection.result(asked[document.name], topic=document.name)

@@ -45,7 +45,10 @@ def verify_partition(
     except DocumentError as error:
         found.problems.append(f"{layout.manifest_name(topic_id, partition)}: {error}")
         return found
-    if head is None or head.deleted:
+    if head is None:
+        found.problems.append(f"{layout.manifest_name(topic_id, partition)} is missing, though there are objects")
+        return found
+    if head.deleted:
         return None
     found.start_offset, found.end_offset = head.start_offset, head.end_offset
     try:

@@ -1,7 +1,8 @@
 """An object store that is a directory: the tier's default, and what a shared file system can serve.
 
 Objects are files; a put is a temporary file, synced and renamed. Conditional puts take a lock on the root, so that they
-exclude each other between processes, too (over NFS as far as its locks do). No obstore is needed.
+exclude each other between processes, too (over NFS as far as its locks do). No obstore is needed. A directory without
+its mark (`directory_mark`) is one whose file system is not mounted: unavailable, never empty.
 """
 
 from __future__ import annotations
@@ -29,10 +30,9 @@ from tapelog.log.tier.store import (
     UnavailableError,
     Version,
 )
+from tapelog.node.directory_mark import PRIVATE, Memory, read_mark, recognised
 from tapelog.node.object_stores import checksum
 
-PRIVATE: Final = ".tapelog"
-"""Lock and temporary files; not part of any listing."""
 TEMPORARY_S_MAX: Final = 86_400
 """A temporary file so old is nobody's."""
 
@@ -40,26 +40,28 @@ TEMPORARY_S_MAX: Final = 86_400
 class DirectoryBackend:
     """See the module."""
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, memory: Memory | None = None) -> None:
         self._root = root.rstrip("/")
         self._private = f"{self._root}/{PRIVATE}"
+        with _translated(self._root):
+            self._mark = recognised(self._root, memory)
         self._sweep()
 
     def get(self, name: str) -> Got:
-        with _translated(name):
+        with self._here(name):
             with open(self._path(name), "rb") as file:
                 data = file.read()
             return Got(data, _version(data))
 
     def get_ranges(self, name: str, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
-        with _translated(name), open(self._path(name), "rb", buffering=0) as file:
+        with self._here(name), open(self._path(name), "rb", buffering=0) as file:
             pieces = [os.pread(file.fileno(), size, position) for position, size in ranges]
         if any(len(piece) != size for piece, (_, size) in zip(pieces, ranges, strict=True)):
             raise ObjectMissingError(f"{name} is shorter than it should be")
         return pieces
 
     def put(self, name: str, data: bytes, condition: Condition | None = None) -> Version:
-        with _translated(name):
+        with self._here(name):
             temporary = self._temporary(iter((data,)))
             try:
                 if condition is None:
@@ -74,7 +76,7 @@ class DirectoryBackend:
         return _version(data)
 
     def upload(self, name: str, pieces: Iterator[bytes]) -> Version:
-        with _translated(name):
+        with self._here(name):
             temporary = self._temporary(pieces)
             try:
                 self._install(temporary, name)
@@ -84,12 +86,13 @@ class DirectoryBackend:
         return Version(None)
 
     def checksum(self, name: str, size: int) -> int:
-        with _translated(name):
+        with self._here(name):
             found = os.stat(self._path(name)).st_size
         return checksum(self, name, size, found)
 
     def list(self, prefix: str, after: str = "") -> Listing:
-        with _translated(prefix):
+        with self._here(prefix):
+            self._recognise()
             found = list(islice(_files(self._root, prefix, after), LIST_PAGE_MAX + 1))
             infos = tuple(ObjectInfo(name, _size(f"{self._root}/{name}")) for name in found[:LIST_PAGE_MAX])
             return Listing(infos, len(found) > LIST_PAGE_MAX)
@@ -97,7 +100,8 @@ class DirectoryBackend:
     def delete(self, names: Sequence[str]) -> None:
         for name in names:
             path = self._path(name)
-            with _translated(name):
+            with self._here(name):
+                self._recognise()
                 with suppress(FileNotFoundError):
                     os.remove(path)
                 with suppress(OSError):  # directories that have become empty
@@ -116,8 +120,22 @@ class DirectoryBackend:
         assert name and not name.startswith("/") and ".." not in name.split("/"), name
         return f"{self._root}/{name}"
 
+    @contextmanager
+    def _here(self, name: str) -> Iterator[None]:
+        """What is missing is missing only while the tier itself is there."""
+        try:
+            with _translated(name):
+                yield
+        except ObjectMissingError:
+            self._recognise()
+            raise
+
+    def _recognise(self) -> None:
+        if read_mark(self._root) != self._mark:
+            raise UnavailableError(f"{self._root} is not the tier it was: is its file system mounted?")
+
     def _temporary(self, pieces: Iterator[bytes]) -> str:
-        os.makedirs(self._private, exist_ok=True)
+        self._recognise()
         path = f"{self._private}/{os.getpid()}-{os.urandom(8).hex()}.tmp"
         try:
             with open(path, "xb", buffering=0) as file:

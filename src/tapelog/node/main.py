@@ -171,13 +171,17 @@ def _store(config: NodeConfig, reactor: Reactor, core: NodeCore) -> ObjectStore 
     settings = config.broker_settings()
     if not settings.flag("remote.log.storage.system.enable") or not config.is_broker:
         return None
+    from tapelog.node.directory_mark import NOTE, Memory
     from tapelog.node.object_stores import open_backend, tier_url
     from tapelog.node.tier import COPIERS_MAX
+    from tapelog.node.tier_known import has_tiered_topics
     from tapelog.node.tier_store import ThreadedStore
 
     url, endpoint = tier_url(config), settings.string("tapelog.tier.endpoint")
+    own = not settings.string("tapelog.tier.url")
+    memory = Memory(f"{config.metadata_log_dir}/{NOTE}", own, lambda: has_tiered_topics(core.image))
     return ThreadedStore(
-        lambda: open_backend(url, endpoint),
+        lambda: open_backend(url, endpoint, memory),
         reactor.post,
         copiers=min(COPIERS_MAX, settings.whole("remote.log.manager.copier.thread.pool.size")),
         bytes_per_second=lambda: 1 if core.tier is None else core.tier.bytes_per_second,

@@ -32,6 +32,8 @@ from tapelog.log.tier.store import (
 if TYPE_CHECKING:
     from obstore.store import ObjectStore as Raw
 
+    from tapelog.node.directory_mark import Memory
+
 PART_BYTES: Final = 5 << 20
 PARTS_AT_ONCE: Final = 2
 """Of one upload; so much memory it may take, and one part more."""
@@ -91,15 +93,15 @@ def check_url(url: str) -> str:
     return scheme
 
 
-def open_backend(url: str, endpoint: str = "") -> Backend:
+def open_backend(url: str, endpoint: str = "", memory: Memory | None = None) -> Backend:
     """The store behind a URL: file:///directory, s3://bucket/prefix, gs://…, az://container/prefix. Credentials come
-    from the environment, as their vendors' tools read them; endpoint is that of an S3-compatible server.
-    RefusedError for a URL that is none."""
+    from the environment, as their vendors' tools read them; endpoint is that of an S3-compatible server; memory what
+    a node knows of a directory. RefusedError for a URL that is none."""
     scheme = check_url(url)
     if scheme == "file":
         from tapelog.node.directory_store import DirectoryBackend
 
-        return DirectoryBackend("/" + url.partition("://")[2].lstrip("/"))
+        return DirectoryBackend("/" + url.partition("://")[2].lstrip("/"), memory)
     try:
         return ObstoreBackend(_raw(scheme, url, endpoint))
     except ImportError as error:

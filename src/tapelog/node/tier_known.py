@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from tapelog.base import ids
 from tapelog.base.ports import DiskError
-from tapelog.metadata.image import TopicImage
+from tapelog.metadata.image import MetadataImage, TopicImage
 
 if TYPE_CHECKING:
     from tapelog.node.core import NodeCore
@@ -28,6 +28,16 @@ EPOCHS_AHEAD: Final = 999_999
 """Elections that a topic may have had since its epoch was noted. Less than `tape tier restore` adds: what somebody has
 restored since is spared."""
 REMOTE: Final = "remote.storage.enable"
+
+
+def is_tiered(image: MetadataImage, topic: str) -> bool:
+    """Whether old segments of that topic go to the tier."""
+    return image.topic_config(topic).get(REMOTE, "").lower() == "true"
+
+
+def has_tiered_topics(image: MetadataImage) -> bool:
+    """Whether there is any."""
+    return any(is_tiered(image, topic) for topic in image.topics)
 
 
 class KnownTopics:
@@ -47,7 +57,7 @@ class KnownTopics:
     def see(self, topic: TopicImage) -> None:
         """Note it, if it is tiered."""
         noted = self._epochs.get(topic.id, -1)
-        if noted < 0 and self._node.image.topic_config(topic.name).get(REMOTE, "").lower() != "true":
+        if noted < 0 and not is_tiered(self._node.image, topic.name):
             return
         epoch = max((part.leader_epoch for part in topic.partitions), default=0)
         if noted < 0 or epoch > noted + EPOCHS_AHEAD // 2:

@@ -22,6 +22,7 @@ from tapelog.log.tier.store import (
     UnavailableError,
     Version,
 )
+from tapelog.node.directory_mark import MARK, Memory
 from tapelog.node.directory_store import DirectoryBackend
 from tapelog.node.object_stores import open_backend, tier_url
 from tapelog.node.tier_store import ThreadedStore
@@ -31,7 +32,7 @@ from tapelog.wire.crc import crc32c
 
 @pytest.fixture
 def backend(tmp_path: Path) -> DirectoryBackend:
-    found = open_backend(f"file://{tmp_path}/tier")
+    found = open_backend(f"file://{tmp_path}/tier", memory=Memory(f"{tmp_path}/note", own=True))
     assert isinstance(found, DirectoryBackend)
     return found
 
@@ -62,7 +63,7 @@ def test_a_conditional_put_heeds_its_condition(backend: DirectoryBackend) -> Non
 
 
 def test_of_many_writers_under_one_condition_one_wins(tmp_path: Path) -> None:
-    backends = [DirectoryBackend(str(tmp_path)) for _ in range(8)]
+    backends = [DirectoryBackend(str(tmp_path), Memory(f"{tmp_path}/note{number}")) for number in range(8)]
     version = backends[0].put("m", b"0")
     won: list[int] = []
 
@@ -117,8 +118,8 @@ def test_what_a_killed_process_left_half_written_goes_a_day_later(tmp_path: Path
     for name, age_s in (("1-old.tmp", 100_000), ("2-new.tmp", 10)):
         (private / name).write_bytes(b"half")
         os.utime(private / name, (time.time() - age_s,) * 2)
-    DirectoryBackend(str(tmp_path))
-    assert [path.name for path in private.iterdir()] == ["2-new.tmp"]
+    DirectoryBackend(str(tmp_path), Memory(f"{tmp_path}/note"))
+    assert sorted(path.name for path in private.iterdir()) == ["2-new.tmp", MARK]
 
 
 def run(script: scripts.Script, store: ObjectStore) -> StoreError | None:
@@ -175,7 +176,9 @@ def test_results_and_errors_arrive_on_the_loop(tmp_path: Path) -> None:
         posted.append(action)
         arrived.set()
 
-    store = ThreadedStore(lambda: DirectoryBackend(str(tmp_path)), post, copiers=2, bytes_per_second=lambda: 1 << 40)
+    memory = Memory(f"{tmp_path}/note")
+    opened = lambda: DirectoryBackend(str(tmp_path), memory)  # noqa: E731
+    store = ThreadedStore(opened, post, copiers=2, bytes_per_second=lambda: 1 << 40)
     results: list[object] = []
 
     def wait() -> object:
