@@ -33,7 +33,8 @@ class Events:
         self.entropy = entropy
         self.note = note
         self.ledger = Ledger()
-        self.producer = SimProducer(NUMBER, TOPIC, 0, self.ledger, -1)
+        # a follower that came when everything was deleted knows no producers, and takes any sequence as the first
+        self.producer = SimProducer(NUMBER, TOPIC, 0, self.ledger, -1, patient=True)
         self.asked = 0
         self.deleted = 0
         self._busy = False

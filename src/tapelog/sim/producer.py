@@ -65,12 +65,22 @@ def _check_weak(number: int, got: list[bytes]) -> None:
 
 
 class SimProducer:
-    """One producer of one partition. A weak one may lose what was acknowledged, and begins anew then."""
+    """One producer of one partition. A weak one may lose what was acknowledged, and begins anew then; a patient one
+    sends a batch when the one before is acknowledged."""
 
     def __init__(
-        self, number: int, topic: str, partition: int, ledger: Ledger, acks: int, *, weak: bool = False
+        self,
+        number: int,
+        topic: str,
+        partition: int,
+        ledger: Ledger,
+        acks: int,
+        *,
+        weak: bool = False,
+        patient: bool = False,
     ) -> None:
         self.weak = weak
+        self.patient = patient
         self.generation = 0
         self._refused = 0
         if weak:
@@ -126,7 +136,7 @@ class SimProducer:
             return
         epoch = self._epoch_of_client  # changes when an answer says: again from the first
         # A partition that does not know the producer takes any sequence as the first, in Kafka as well: one at a time
-        limit = IN_FLIGHT_MAX if self._known else 1
+        limit = IN_FLIGHT_MAX if self._known and not self.patient else 1
         while epoch == self._epoch_of_client and self._in_flight < min(limit, len(self._batches)):
             sequence, values = self._batches[self._in_flight]
             self._in_flight += 1
