@@ -47,6 +47,16 @@ def replicated() -> Path:
     return _build("replicated", _librdkafka())
 
 
+def keyedlog() -> Path:
+    """Writes logs with keys, to be compacted."""
+    return _build("keyedlog", [])
+
+
+def coldread() -> Path:
+    """The librdkafka driver that reads partitions from their beginning."""
+    return _build("coldread", _librdkafka())
+
+
 def _librdkafka() -> list[str]:
     """How to link against the library inside the confluent-kafka wheel."""
     spec = importlib.util.find_spec("confluent_kafka")
