@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
-from itertools import chain
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from tapelog.base.node_config import NodeConfig, NodeConfigError
@@ -41,6 +41,7 @@ CHECK_BYTES: Final = 4 << 20
 CONNECT_S: Final = 5
 REQUEST_S: Final = 60
 RETRIES: Final = 2
+NOT_UNDERSTOOD: Final = ("status code: 400", "status code: 501", "Version required for conditional")
 SCHEMES: Final = ("file", "s3", "gs", "az")
 DEFAULT_DIRECTORY: Final = "tier"
 """Of a node alone that was not told where its tier is: beside its logs."""
@@ -52,6 +53,8 @@ class Backend(Protocol):
     def get(self, name: str) -> Got: ...
 
     def get_ranges(self, name: str, ranges: Sequence[tuple[int, int]]) -> list[bytes]: ...
+
+    def read_into(self, name: str, position: int, into: memoryview) -> None: ...
 
     def put(self, name: str, data: bytes, condition: Condition | None = None) -> Version: ...
 
@@ -95,8 +98,8 @@ def check_url(url: str) -> str:
 
 def open_backend(url: str, endpoint: str = "", memory: Memory | None = None) -> Backend:
     """The store behind a URL: file:///directory, s3://bucket/prefix, gs://…, az://container/prefix. Credentials come
-    from the environment, as their vendors' tools read them; endpoint is that of an S3-compatible server; memory what
-    a node knows of a directory. RefusedError for a URL that is none."""
+    from the environment, as their vendors' tools read them; endpoint is where to find it if not at the vendor's;
+    memory what a node knows of a directory. RefusedError for a URL that is none."""
     scheme = check_url(url)
     if scheme == "file":
         from tapelog.node.directory_store import DirectoryBackend
@@ -120,15 +123,13 @@ def _raw(scheme: str, url: str, endpoint: str) -> Raw:
         "timeout": timedelta(seconds=REQUEST_S),
     }
     retry: Any = {"max_retries": RETRIES, "retry_timeout": timedelta(seconds=REQUEST_S)}
-    if scheme == "gs":
-        return GCSStore.from_url(url, client_options=client, retry_config=retry)
-    if scheme == "az":
-        return AzureStore.from_url(url, client_options=client, retry_config=retry)
     config: Any = {}
     if endpoint:
-        config["endpoint"] = endpoint
+        config["base_url" if scheme == "gs" else "endpoint"] = endpoint
         client["allow_http"] = endpoint.startswith("http://")
-    return S3Store.from_url(url, config=config, client_options=client, retry_config=retry)
+    kind: Any = {"s3": S3Store, "gs": GCSStore, "az": AzureStore}[scheme]
+    store: Raw = kind.from_url(url, config=config, client_options=client, retry_config=retry)
+    return store
 
 
 class ObstoreBackend:
@@ -159,10 +160,27 @@ class ObstoreBackend:
                 found = list(self._obstore.get_ranges(self._raw, name, starts=starts, lengths=lengths))
         except Exception as error:
             raise translated(error, name) from error
+        except BaseException as error:
+            if type(error).__name__ != "PanicException":  # obstore's way to say that the object ends before a range
+                raise
+            raise ObjectMissingError(f"{name} is shorter than it should be") from error
         pieces = [piece.to_bytes() for piece in found]
         if [len(piece) for piece in pieces] != lengths:
             raise ObjectMissingError(f"{name} is shorter than it should be")
         return pieces
+
+    def read_into(self, name: str, position: int, into: memoryview) -> None:
+        size = len(into)
+        try:  # as it arrives: an object of the whole range would be memory that nobody counts
+            found = self._obstore.get(self._raw, name, options={"range": (position, position + size)})
+            at = 0
+            for chunk in found.stream(min_chunk_size=1):
+                into[at : at + len(chunk)] = memoryview(chunk)
+                at += len(chunk)
+        except Exception as error:
+            raise translated(error, name) from error
+        if at != size:
+            raise ObjectMissingError(f"{name} is shorter than it should be")
 
     def put(self, name: str, data: bytes, condition: Condition | None = None) -> Version:
         mode: Any = "overwrite"
@@ -178,6 +196,8 @@ class ObstoreBackend:
                 raise ConflictError(f"{name} is not there any more") from error
             raise RefusedError(f"cannot write {name}: no such bucket? {_first_line(error)}") from error
         except Exception as error:
+            if condition is not None and any(word in str(error) for word in NOT_UNDERSTOOD):
+                raise RefusedError(f"the store does not take a conditional put: {_first_line(error)}") from error
             raise translated(error, name) from error
         return Version(stored["e_tag"], stored["version"])
 
@@ -218,11 +238,16 @@ class ObstoreBackend:
             stream = self._obstore.list(
                 self._raw, prefix.rstrip("/"), offset=after or None, chunk_size=LIST_PAGE_MAX, return_arrow=False
             )
-            found = next(iter(stream), [])
+            found: list[ObjectInfo] = []
+            for chunk in stream:  # some stores begin anew, whatever the offset
+                found += [ObjectInfo(item["path"], item["size"]) for item in chunk if item["path"] > after]
+                if len(found) >= LIST_PAGE_MAX:
+                    break
         except Exception as error:
             raise translated(error, prefix) from error
-        objects = tuple(ObjectInfo(item["path"], item["size"]) for item in found)
-        return Listing(objects, len(objects) >= LIST_PAGE_MAX)
+        if any(one.name >= two.name for one, two in pairwise(found)):
+            raise RefusedError("the store lists objects in no order (a directory bucket?): use one that does")
+        return Listing(tuple(found[:LIST_PAGE_MAX]), len(found) >= LIST_PAGE_MAX)
 
     def delete(self, names: Sequence[str]) -> None:
         try:
@@ -254,6 +279,8 @@ def translated(error: Exception, name: str) -> StoreError:
         return RefusedError(f"there is no such bucket: create it, or change tapelog.tier.url ({text})")
     if isinstance(error, FileNotFoundError):
         return ObjectMissingError(f"there is no {name}")
+    if "status code: 416" in str(error):
+        return ObjectMissingError(f"{name} is shorter than it should be")
     if kind in ("AlreadyExistsError", "PreconditionError"):
         return ConflictError(f"{name} was changed by somebody else")
     if kind in ("PermissionDeniedError", "UnauthenticatedError"):

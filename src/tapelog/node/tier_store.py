@@ -50,6 +50,11 @@ class ThreadedStore:
     ) -> None:
         self._call(self._reads, lambda backend: backend.get_ranges(name, ranges), done)
 
+    def read_into(
+        self, name: str, position: int, into: memoryview, done: Callable[[StoreError | None], None]
+    ) -> None:
+        self._call(self._reads, lambda backend: backend.read_into(name, position, into), done)
+
     def put(
         self, name: str, data: bytes, condition: Condition | None, done: Callable[[Version | StoreError], None]
     ) -> None:
@@ -76,7 +81,7 @@ class ThreadedStore:
                 result = call(self._opened())
             except StoreError as error:
                 result = error
-            except Exception as error:
+            except BaseException as error:  # obstore's panics, too: who waits is told, and the thread lives on
                 result = UnavailableError(f"{type(error).__name__}: {error}")
             self._post(lambda: done(result))
 

@@ -199,3 +199,14 @@ def test_results_and_errors_arrive_on_the_loop(tmp_path: Path) -> None:
 
     store.upload("b", broken, results.append)
     assert "rotten" in str(wait())
+
+    class PanicException(BaseException):
+        """As obstore's, which is no Exception."""
+
+    def panicking() -> Iterator[bytes]:
+        raise PanicException("range start must not be greater than end")
+        yield b""
+
+    for _ in range(5):
+        store.upload("b", panicking, results.append)
+        assert "range start" in str(wait()), "every thread lives on"

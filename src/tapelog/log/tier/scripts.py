@@ -28,6 +28,8 @@ from tapelog.log.tier.store import (
 from tapelog.log.tier.topic import TopicDocument
 
 PROBES: Final = "probes/"
+NEVER: Final = Version('"00000000000000000000000000000000"', "1")
+"""A version that no object ever has: some stores go by the etag, GCS by the number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,7 @@ def probe(token: str) -> Script:
     name = f"{PROBES}{token}"
     try:
         version: Version = yield Put(name, token.encode(), ABSENT)
-        for condition in (ABSENT, Version("0" * 32)):
+        for condition in (ABSENT, NEVER):
             try:
                 yield Put(name, b"wrong", condition)
             except ConflictError:
