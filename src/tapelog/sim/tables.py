@@ -90,10 +90,10 @@ class Tables:
         self.removed = max(self.removed, end - len(found))
 
     def check_consumer(self, seen: list[tuple[int, bytes]], position: int) -> None:
-        """The table of a consumer that has read up to there."""
+        """The table of a consumer that has read up to there. What was written anew beyond may have gone meanwhile."""
         self.consumed(position)
         sent = self.ledger.sent[NUMBER]
-        last = _last(sent[:position])
+        last = {key: offset for key, offset in _last(sent).items() if offset < position}
         table: dict[bytes, int] = {}
         for offset, value in seen:
             assert _seen(sent[offset]) == value, f"{TOPIC}: a consumer saw {value[:9]!r} at {offset}"
