@@ -1,8 +1,8 @@
 """The process that compacts logs for a node: `python -m tapelog.node.cleaner_child`, started by `node/cleaner_process`.
 
 It reads orders from its standard input and writes reports to its standard output: a length of four bytes, then marshal.
-It gives way to everybody else on the machine, keeps to the bytes per second it is told, listens between two steps, and
-ends when its input does: with its node, however that ends.
+It gives way to everybody else on the machine (`node/manners`), keeps to the bytes per second it is told, listens
+between two steps, and ends when its input does: with its node, however that ends.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tapelog.log.compaction.order import GONE, Execution, Failed, pack_report, unpack_order
-from tapelog.node.system import SystemDisk
+from tapelog.node.manners import GentleDisk, Manners
 
 NICE: Final = 10
 CLEAN: Final = "clean"
@@ -75,6 +75,7 @@ class Child:
         self._pace = Pace(time.monotonic)
         self._waiting: list[tuple[int, Any]] = []
         self._abandoned = -1
+        self._manners = Manners()
 
     def run(self) -> None:
         """Until the node closes the pipe."""
@@ -94,22 +95,29 @@ class Child:
         except FileNotFoundError as error:
             self._tell(number, pack_report(Failed(GONE, str(error))))
             return True
-        disk = SystemDisk(os.path.dirname(directory) or ".", _at_once)
+        disk = GentleDisk(os.path.dirname(directory) or ".", _at_once)
+        wanted: bool | None = None
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)  # one that outlived its node may still be at it
             execution = Execution(disk, order)
-            while not execution.over:
-                spent, reports = execution.step()
-                for report in reports:
-                    self._tell(number, pack_report(report))
-                wanted = self._between_steps(number, self._pace.pause_s(spent))
-                if wanted is not None:
-                    execution.abandon()
-                    return wanted
+            while not execution.over and wanted is None:
+                wanted = self._manners.stretch(lambda over: self._steps(number, execution, over))
         finally:
             os.close(lock)
             disk.close()
-        return True
+        return wanted is not False
+
+    def _steps(self, number: int, execution: Execution, over: Callable[[], bool]) -> bool | None:
+        """Go on for a stretch; what `_between_steps` said."""
+        while not execution.over and not over():
+            spent, reports = execution.step()
+            for report in reports:
+                self._tell(number, pack_report(report))
+            wanted = self._between_steps(number, self._pace.pause_s(spent))
+            if wanted is not None:
+                execution.abandon()
+                return wanted
+        return None
 
     def _between_steps(self, number: int, pause_s: float) -> bool | None:
         """Rest, and hear what the node says: None to go on, True to leave this order, False if the node is gone."""

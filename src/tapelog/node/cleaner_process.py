@@ -158,7 +158,7 @@ def _spawn(command: list[str]) -> subprocess.Popen[bytes]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-        start_new_session=True,  # Ctrl-C in a terminal is the node's affair
+        process_group=0,  # Ctrl-C in a terminal is the node's affair. In a session of its own nice would mean nothing
     )
 
 

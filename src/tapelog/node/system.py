@@ -20,6 +20,7 @@ from typing import Any, Final
 from tapelog.base.handles import Handles
 from tapelog.base.ports import DiskError, DiskFullError, File
 from tapelog.node.limits import FILES_LEAST, files_share, raise_open_files_limit
+from tapelog.node.removal import Removal
 from tapelog.node.workers import THREADS_MAX, Aside, Post, SyncRound, Workers, start_job
 
 __all__ = ["Aside", "SystemClock", "SystemDisk", "SystemEntropy"]
@@ -187,6 +188,7 @@ class SystemDisk:
         # opened before any write: the kernel tells syncfs of write-back errors since its descriptor was opened
         self._root_fd = os.open(root, os.O_RDONLY)
         self._workers = Workers()
+        self._removal = Removal()
         self._numbers = count()  # for temporary names: two threads may replace the same file
         self._syncfs: Callable[[int], None] | None = None
         self._rounds_without_syncfs = 0
@@ -205,7 +207,11 @@ class SystemDisk:
                 raise
             raise _translated(error, path) from error
         status = os.fstat(fd)
-        return SystemFile(path, fd, 0 if stat.S_ISDIR(status.st_mode) else status.st_size)
+        return self.opened(path, fd, 0 if stat.S_ISDIR(status.st_mode) else status.st_size)
+
+    def opened(self, path: str, fd: int, size: int) -> SystemFile:
+        """The file that a descriptor is of."""
+        return SystemFile(path, fd, size)
 
     def _descriptor(self, path: str, flags: int) -> int:
         """Somebody else may have taken the descriptors that were meant for files: give some back, and try again."""
@@ -286,7 +292,7 @@ class SystemDisk:
 
     def remove(self, path: str) -> None:
         try:
-            os.unlink(path)
+            self._removal.remove(path)
         except FileNotFoundError:
             return
         except OSError as error:

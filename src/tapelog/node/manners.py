@@ -1,0 +1,144 @@
+"""How a process that works beside a node gives way to it: to its wake-ups, and to its disk.
+
+On Linux the work runs under SCHED_IDLE: whoever else wakes up goes first, at once. A process that is merely niced
+keeps the rest of its time slice, some milliseconds, whenever the loop, a flush thread or a client wants to go on. On a
+machine that is never idle SCHED_IDLE gets next to nothing; so work goes on in stretches, and one that got less than its
+least share of what it wanted is followed by one that is niced only.
+
+What it writes goes to the disk at once, in small pieces, and it waits for each: a sync of some other file never finds
+more of it ahead in the queue than one piece. Syncs of 16 MiB made others wait for 10 to 25 ms; pieces of 512 KiB for 3,
+of 64 KiB for less than the noise (ADR 0014).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeVar
+
+from tapelog.base.ports import DiskError, File
+from tapelog.node.system import SystemDisk, SystemFile
+
+T = TypeVar("T")
+
+STRETCH_S: Final = 5.0
+LEAST_SHARE: Final = 0.1
+"""Of the time for which it could have run."""
+PIECE_BYTES: Final = 64 * 1024
+_PUSH_AND_WAIT: Final = 7  # sync_file_range: wait for what is on its way, write, wait
+_NOT_THERE: Final = (errno.ENOSYS, errno.EINVAL, errno.ESPIPE, errno.EOPNOTSUPP)
+
+CpuTimes = tuple[int, int]
+"""Nanoseconds for which a thread ran, and for which it waited for a core."""
+
+
+def cpu_times() -> CpuTimes | None:
+    """Of this thread; None where the system does not tell."""
+    try:
+        with open("/proc/thread-self/schedstat", "rb") as told:
+            ran, waited, _ = told.read().split()
+        return int(ran), int(waited)
+    except (OSError, ValueError):
+        return None
+
+
+def step_back() -> bool:
+    """This thread runs when nobody else wants to, from now on; False where that cannot be had."""
+    try:
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    except (AttributeError, OSError):
+        return False
+    return True
+
+
+class Manners:
+    """Runs work in stretches that give way, but are not kept from working for ever."""
+
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        times: Callable[[], CpuTimes | None] = cpu_times,
+        step_back: Callable[[], bool] = step_back,
+    ) -> None:
+        self.starved = False
+        """The last stretch got too little: the next one does not step back."""
+        self._clock = clock
+        self._times = times
+        self._step_back = step_back
+
+    def stretch(self, work: Callable[[Callable[[], bool]], T]) -> T:
+        """What work returns or raises; it ends soon after the function it is given says that the stretch is over. Runs
+        on a thread of its own, since a thread that has stepped back may not come forward again."""
+        results: list[T] = []
+        failures: list[BaseException] = []
+
+        def run() -> None:
+            before = self._times()
+            back = before is not None and not self.starved and self._step_back()
+            begun = self._clock()
+            try:
+                results.append(work(lambda: self._clock() - begun >= STRETCH_S))
+            except BaseException as error:
+                failures.append(error)
+            after = self._times()
+            self.starved = back and before is not None and after is not None and _too_little(before, after)
+
+        thread = threading.Thread(target=run, name="stretch")
+        thread.start()
+        thread.join()
+        if failures:
+            raise failures[0]
+        return results[0]
+
+
+def _too_little(before: CpuTimes, after: CpuTimes) -> bool:
+    ran, waited = after[0] - before[0], after[1] - before[1]
+    return ran < LEAST_SHARE * (ran + waited)
+
+
+class GentleFile(SystemFile):
+    """A file whose writes have reached the disk when they return (though a sync has yet to say so)."""
+
+    __slots__ = ()
+
+    def write(self, chunks: Sequence[bytes | memoryview]) -> None:
+        at = self.size()
+        super().write(chunks)
+        push(self, at, self.size())
+
+
+class GentleDisk(SystemDisk):
+    """A disk that is not asked for much at once."""
+
+    def opened(self, path: str, fd: int, size: int) -> SystemFile:
+        return GentleFile(path, fd, size)
+
+
+def push(file: File, start: int, end: int) -> None:
+    """Have a part of a file written, piece by piece, and wait for each. DiskError as a sync would raise it: the kernel
+    tells of a failed write once, to whoever asks first."""
+    function = _function()
+    while function is not None and start < end:
+        if function(file.fileno(), start, min(PIECE_BYTES, end - start), _PUSH_AND_WAIT) != 0:
+            number = ctypes.get_errno()
+            if number in _NOT_THERE:
+                return
+            raise DiskError(f"cannot write {file.path}: {os.strerror(number)}")
+        start += PIECE_BYTES
+
+
+_loaded: list[Any] = []
+
+
+def _function() -> Any:
+    """Linux has such a call; Python's library does not."""
+    if not _loaded:
+        function: Any = getattr(ctypes.CDLL(None, use_errno=True), "sync_file_range", None)
+        if function is not None:
+            function.argtypes = [ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint]
+        _loaded.append(function)
+    return _loaded[0]

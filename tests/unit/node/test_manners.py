@@ -1,0 +1,128 @@
+"""Who works beside a node gives way to it, and is not kept from working for ever."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tapelog.base.ports import DiskError
+from tapelog.node import manners
+from tapelog.node.manners import PIECE_BYTES, STRETCH_S, CpuTimes, GentleDisk, Manners
+
+
+class Machine:
+    """One whose cores are busy, or are not."""
+
+    def __init__(self, ran: int, waited: int) -> None:
+        self.now = 0.0
+        self.each = ran, waited
+        self.spent = 0, 0
+        self.backs = 0
+
+    def times(self) -> CpuTimes | None:
+        ran, waited = self.spent
+        self.spent = ran + self.each[0], waited + self.each[1]
+        return ran, waited
+
+    def step_back(self) -> bool:
+        self.backs += 1
+        return True
+
+    def manners(self) -> Manners:
+        return Manners(lambda: self.now, self.times, self.step_back)
+
+
+def test_a_stretch_gives_what_its_work_gives() -> None:
+    machine = Machine(1, 0)
+    assert machine.manners().stretch(lambda _: 7) == 7
+
+    def fails(_: Callable[[], bool]) -> int:
+        raise BrokenPipeError("gone")
+
+    with pytest.raises(BrokenPipeError, match="gone"):
+        machine.manners().stretch(fails)
+
+
+def test_a_stretch_is_over_after_its_time() -> None:
+    machine, seen = Machine(1, 0), list[bool]()
+
+    def work(over: Callable[[], bool]) -> None:
+        seen.append(over())
+        machine.now += STRETCH_S
+        seen.append(over())
+
+    machine.manners().stretch(work)
+    assert seen == [False, True]
+
+
+def test_every_stretch_steps_back_while_the_machine_has_time() -> None:
+    machine = Machine(2, 8)
+    polite = machine.manners()
+    for number in range(1, 4):
+        polite.stretch(lambda _: None)
+        assert machine.backs == number
+
+
+def test_after_a_stretch_that_got_next_to_nothing_comes_one_that_does_not_step_back() -> None:
+    machine = Machine(1, 99)
+    polite = machine.manners()
+    for backs in (1, 1, 2, 2, 3):
+        polite.stretch(lambda _: None)
+        assert machine.backs == backs
+
+
+def test_nobody_steps_back_where_it_could_not_be_noticed_that_this_was_too_much() -> None:
+    machine = Machine(1, 0)
+    Manners(lambda: 0.0, lambda: None, machine.step_back).stretch(lambda _: None)
+    assert machine.backs == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "SCHED_IDLE"), reason="Linux")
+def test_only_the_stretch_itself_runs_when_nobody_else_wants_to() -> None:
+    assert Manners().stretch(lambda _: os.sched_getscheduler(0)) == os.SCHED_IDLE
+    assert os.sched_getscheduler(0) == os.SCHED_OTHER
+
+
+def test_what_is_written_gently_is_written_whole_and_pushed_in_pieces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pushed: list[tuple[int, int]] = []
+
+    def told(fd: int, position: int, size: int, flags: int) -> int:
+        pushed.append((position, size))
+        return 0
+
+    monkeypatch.setattr(manners, "_loaded", [told])
+    disk = GentleDisk(str(tmp_path), lambda action: action())
+    file = disk.open(str(tmp_path / "f"), create=True)
+    file.write([b"a" * 10])
+    file.write([b"b" * PIECE_BYTES, b"c" * 5])
+    assert pushed == [(0, 10), (10, PIECE_BYTES), (10 + PIECE_BYTES, 5)]
+    assert file.read(0, 1 << 20) == b"a" * 10 + b"b" * PIECE_BYTES + b"c" * 5
+    file.close()
+    disk.close()
+
+
+@pytest.mark.parametrize(("number", "raised"), [(errno.EIO, True), (errno.ENOSYS, False)])
+def test_a_write_that_fails_on_its_way_is_an_error_and_a_kernel_without_such_a_call_is_none(
+    number: int, raised: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: int) -> int:
+        ctypes.set_errno(number)
+        return -1
+
+    monkeypatch.setattr(manners, "_loaded", [fails])
+    disk = GentleDisk(str(tmp_path), lambda action: action())
+    file = disk.open(str(tmp_path / "f"), create=True)
+    if raised:
+        with pytest.raises(DiskError, match="cannot write"):
+            file.write([b"a"])
+    else:
+        file.write([b"a"])
+    file.close()
+    disk.close()

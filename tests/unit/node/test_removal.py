@@ -1,0 +1,93 @@
+"""Large files lose their names at once and their space bit by bit; whoever still reads one notices nothing."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from tapelog.node import removal
+from tapelog.node.removal import LARGE_BYTES, PIECE_BYTES, Removal
+from tests.support.waiting import until
+
+pytestmark = pytest.mark.skipif(not hasattr(fcntl, "F_SETLEASE"), reason="only Linux tells who has a file open")
+
+SIZE = LARGE_BYTES + 3 * PIECE_BYTES + 17
+
+
+def idle() -> bool:
+    """Whether nothing is being removed any more."""
+    return not any(thread.name == "removal" for thread in threading.enumerate())
+
+
+def large(folder: Path, name: str = "00.log.deleted") -> Path:
+    path = folder / name
+    path.write_bytes(b"x" * SIZE)
+    return path
+
+
+def test_the_name_goes_at_once_and_the_space_bit_by_bit(tmp_path: Path) -> None:
+    path, go_on, left = large(tmp_path), threading.Event(), list[int]()
+
+    def pause(_: float) -> None:
+        assert go_on.wait(10)
+        left.extend(os.stat(entry).st_size for entry in Path("/proc/self/fd").iterdir() if _is(entry, path))
+
+    Removal(pause).remove(str(path))
+    assert not path.exists()
+    go_on.set()
+    until(idle, "the file is gone")
+    assert left == [SIZE - PIECE_BYTES * number for number in range(1, 8)]
+
+
+def _is(entry: Path, path: Path) -> bool:
+    try:
+        return os.readlink(entry).startswith(str(path))
+    except OSError:
+        return False
+
+
+def test_who_reads_a_removed_file_goes_on(tmp_path: Path) -> None:
+    path, pauses = large(tmp_path), list[float]()
+    with path.open("rb") as reader:
+        Removal(pauses.append).remove(str(path))
+        until(idle, "nothing is left to do")
+        assert reader.read() == b"x" * SIZE
+    assert pauses == []
+
+
+def test_a_file_with_another_name_keeps_its_contents(tmp_path: Path) -> None:
+    path, kept = large(tmp_path), tmp_path / "kept"
+    os.link(path, kept)
+    Removal(lambda _: None).remove(str(path))
+    until(idle, "nothing is left to do")
+    assert kept.read_bytes() == b"x" * SIZE
+
+
+def test_of_a_link_only_the_link_goes(tmp_path: Path) -> None:
+    path, link = large(tmp_path), tmp_path / "link"
+    link.symlink_to(path)
+    Removal(lambda _: None).remove(str(link))
+    until(idle, "nothing is left to do")
+    assert not link.is_symlink()
+    assert path.stat().st_size == SIZE
+
+
+def test_small_files_and_what_is_too_much_go_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small, path, pauses = tmp_path / "small", large(tmp_path), list[float]()
+    small.write_bytes(b"x" * LARGE_BYTES)
+    Removal(pauses.append).remove(str(small))
+    monkeypatch.setattr(removal, "WAITING_BYTES_MAX", SIZE - 1)
+    Removal(pauses.append).remove(str(path))
+    assert not small.exists()
+    assert not path.exists()
+    assert idle()
+    assert pauses == []
+
+
+def test_what_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        Removal().remove(str(tmp_path / "never"))
