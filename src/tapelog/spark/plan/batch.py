@@ -1,0 +1,80 @@
+"""A batch query: its ranges, decided once on the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tapelog.spark.plan.errors import OptionError
+from tapelog.spark.plan.filters import Filter, keeps, narrow
+from tapelog.spark.plan.limits import Earliest, Latest
+from tapelog.spark.plan.loss import EndsEarly, Expired, Loss, judge
+from tapelog.spark.plan.options import ReadOptions
+from tapelog.spark.plan.resolve import assigned, check_all_there, resolve
+from tapelog.spark.plan.split import split
+from tapelog.spark.plan.values import NO_WEIGHTS, Offsets, Plan, Range, TopicPartition, Weights
+from tapelog.spark.plan.view import View
+
+
+def plan_batch(
+    options: ReadOptions,
+    view: View,
+    *,
+    filters: Sequence[Filter] = (),
+    slots: int | None = None,
+    weights: Weights = NO_WEIGHTS,
+) -> Plan:
+    """The ranges of a batch query. Offsets are fixed here: every attempt of a task reads the same.
+
+    MissingTopicError, OptionError and DataLossError say what to do. `slots` is how many tasks run at once, if known.
+    """
+    found = assigned(options.subscription, view)
+    check_all_there(options.subscription, found, view)
+    if not found:
+        return Plan((), ("subscribePattern matches no topic: there is nothing to read.",))
+    start = resolve(options.starting, found, view, options.isolation, starting=True)
+    end = resolve(options.ending, found, view, options.isolation, starting=False)
+    kept = [of for of in found if keeps(filters, of)]
+    _check_order(options, start, end, kept)
+    start, end, warnings = _within(options, view, start, end, kept)
+    whole = [Range(of.topic, of.partition, start[of], end[of]) for of in kept if start[of] < end[of]]
+    narrowed = narrow(whole, filters, view, options.isolation)
+    pieces = split(
+        narrowed,
+        min_partitions=options.min_partitions,
+        max_records=options.max_records,
+        slots=slots,
+        weights=weights,
+    )
+    return Plan(pieces, warnings)
+
+
+def _check_order(options: ReadOptions, start: Offsets, end: Offsets, kept: Sequence[TopicPartition]) -> None:
+    if isinstance(options.starting, Earliest) or isinstance(options.ending, Latest):
+        return
+    for of in kept:
+        if start[of] > end[of]:
+            raise OptionError(
+                f"The batch would start at offset {start[of]} of {of} and end at {end[of]}, before it.",
+                "Look at the starting… and ending… options: offsets and timestamps may not fit each other.",
+            )
+
+
+def _within(
+    options: ReadOptions, view: View, start: Offsets, end: Offsets, kept: Sequence[TopicPartition]
+) -> tuple[dict[TopicPartition, int], dict[TopicPartition, int], tuple[str, ...]]:
+    """Start and end within what there is; offsets that were asked for and are not there are a loss."""
+    first = start if isinstance(options.starting, Earliest) else view.earliest(kept)
+    last = end if isinstance(options.ending, Latest) else view.latest(kept, options.isolation)
+    losses: list[Loss] = []
+    low, high = dict(start), dict(end)
+    for of in kept:
+        if start[of] < first.get(of, 0) and start[of] < end[of]:
+            losses.append(Expired(of, start[of], first[of]))
+            low[of] = first[of]
+        if end[of] > last.get(of, end[of]) and start[of] < end[of]:
+            losses.append(EndsEarly(of, end[of], last[of]))
+            high[of] = last[of]
+        if start[of] > end[of]:
+            # the end is `latest`: the start was given, and lies beyond it
+            losses.append(EndsEarly(of, start[of], end[of]))
+    return low, high, judge(losses, fail=options.fail_on_data_loss)

@@ -1,0 +1,126 @@
+"""Offsets that are not there any more: what it means, what is said, and whether the query goes on.
+
+failOnDataLoss=true: an error that names partition and offsets and what to do. false: a warning, and the query goes on
+with what there is. Driver and executors decide by the same words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tapelog.spark.plan.errors import DataLossError
+from tapelog.spark.plan.values import TopicPartition
+
+_RECREATED = "The topic was made anew, or its log was cut back"
+
+
+@dataclass(frozen=True, slots=True)
+class Expired:
+    """Retention or deletion was faster: the log begins after the offset that was wanted."""
+
+    of: TopicPartition
+    wanted: int
+    begins: int
+
+    def __str__(self) -> str:
+        gone = self.begins - self.wanted
+        return f"{self.of} was to be read from offset {self.wanted}, but begins at {self.begins} now ({gone} are gone)"
+
+
+@dataclass(frozen=True, slots=True)
+class WentBack:
+    """The partition ends before the offset that was wanted."""
+
+    of: TopicPartition
+    wanted: int
+    ends: int
+
+    def __str__(self) -> str:
+        return f"{self.of} was to be read from offset {self.wanted}, but ends at {self.ends} now. {_RECREATED}"
+
+
+@dataclass(frozen=True, slots=True)
+class EndsEarly:
+    """The partition ends before the offset up to which a batch was to be read."""
+
+    of: TopicPartition
+    wanted: int
+    ends: int
+
+    def __str__(self) -> str:
+        return f"{self.of} was to be read up to offset {self.wanted}, but ends at {self.ends}"
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """The partition does not exist any more."""
+
+    of: TopicPartition
+    wanted: int
+
+    def __str__(self) -> str:
+        return f"{self.of} was to be read from offset {self.wanted}, but does not exist any more"
+
+
+@dataclass(frozen=True, slots=True)
+class BeganWithoutUs:
+    """A partition that is new to the query does not begin at 0."""
+
+    of: TopicPartition
+    begins: int
+
+    def __str__(self) -> str:
+        return f"{self.of} is new to this query and begins at offset {self.begins} instead of 0"
+
+
+Loss = Expired | WentBack | EndsEarly | Gone | BeganWithoutUs
+
+
+def judge(losses: Sequence[Loss], *, fail: bool) -> tuple[str, ...]:
+    """A warning for each loss, or DataLossError about the first of them if the query is to fail."""
+    if not losses:
+        return ()
+    if not fail:
+        return tuple(f"{loss}. Rows may be missing; the query goes on (failOnDataLoss is false)." for loss in losses)
+    more = f" ({len(losses) - 1} more partitions are like it.)" if len(losses) > 1 else ""
+    raise DataLossError(
+        f"Data was lost: {losses[0]}.{more}",
+        _cause(losses[0]),
+        f"To go on {_where(losses[0])}, set failOnDataLoss=false; to begin anew, use a new checkpoint.",
+    )
+
+
+def next_available(of: TopicPartition, wanted: int, begins: int, ends: int, *, fail: bool) -> tuple[int, str]:
+    """Where a task goes on whose next offset the broker does not have, and the warning; or DataLossError."""
+    loss: Loss = Expired(of, wanted, begins) if wanted < begins else WentBack(of, wanted, ends)
+    warnings = judge([loss], fail=fail)
+    return (begins if wanted < begins else ends), warnings[0]
+
+
+def _cause(loss: Loss) -> str:
+    match loss:
+        case Expired():
+            return (
+                "Retention was faster than the query: keep data longer (retention.ms, retention.bytes), or read sooner."
+            )
+        case Gone():
+            return "The topic was deleted, or the query is not told to read it any more."
+        case BeganWithoutUs():
+            return "Its first records were removed before the query found it."
+        case WentBack():
+            return "What is in it now are not the records that this query counted."
+        case EndsEarly():
+            return "endingOffsets lies beyond what was written, or the topic was made anew."
+
+
+def _where(loss: Loss) -> str:
+    match loss:
+        case Expired() | BeganWithoutUs():
+            return f"at offset {loss.begins}"
+        case WentBack():
+            return f"at offset {loss.ends}"
+        case EndsEarly():
+            return f"up to offset {loss.ends}"
+        case Gone():
+            return "without it"

@@ -1,0 +1,157 @@
+"""A streaming query: where it begins, how far a trigger goes, and which ranges that makes.
+
+Nothing is remembered here: what must be from trigger to trigger is a value that comes in and goes out (`Pace`, what is
+pinned for availableNow). Partitions that appear while a query runs begin at their first offset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tapelog.spark.plan.limits import AtOffsets, AtTimestamp, AtTimestamps, Latest
+from tapelog.spark.plan.loss import BeganWithoutUs, Expired, Gone, Loss, WentBack, judge
+from tapelog.spark.plan.offsets import offsets_to_json
+from tapelog.spark.plan.options import ReadOptions
+from tapelog.spark.plan.rate import Pace, limit_bytes, limit_offsets, waiting
+from tapelog.spark.plan.resolve import assigned, check_all_there, resolve
+from tapelog.spark.plan.split import split
+from tapelog.spark.plan.values import LATEST, NO_WEIGHTS, Offsets, Plan, Range, TopicPartition, Weights, ordered
+from tapelog.spark.plan.view import View
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """How far a trigger goes."""
+
+    end: dict[TopicPartition, int]
+    available: dict[TopicPartition, int]
+    """Up to where it could have gone: for reportLatestOffset, for lag, and to pin for availableNow."""
+    pace: Pace
+
+
+def initial(options: ReadOptions, view: View) -> dict[TopicPartition, int]:
+    """Where a new query begins. A topic that was named must exist; a pattern may match nothing yet."""
+    found = assigned(options.subscription, view)
+    check_all_there(options.subscription, found, view)
+    return resolve(options.starting, found, view, options.isolation, starting=True) if found else {}
+
+
+def may_differ_again(options: ReadOptions) -> bool:
+    """Whether asking `initial` a second time can give later offsets, so that rows between them would be skipped.
+
+    Spark asks again when a query died before its first batch was committed, and does not tell a Python source where
+    the checkpoint is. Such a query makes its first batch empty: then its beginning is in the checkpoint.
+    """
+    match options.starting:
+        case Latest():
+            return True
+        case AtOffsets(offsets):
+            return any(offset == LATEST for _, offset in offsets)
+        case AtTimestamps(_, no_match) | AtTimestamp(_, no_match):
+            return no_match == "latest"
+        case _:
+            return False
+
+
+def advance(
+    options: ReadOptions,
+    view: View,
+    start: Offsets,
+    *,
+    now_ms: int,
+    pace: Pace = Pace(),  # noqa: B008 - a frozen value
+    first: bool = False,
+    everything: bool = False,
+    pinned: Offsets | None = None,
+    weights: Weights = NO_WEIGHTS,
+    pause: Callable[[int], None] = lambda ms: None,
+) -> Step:
+    """How far the next trigger goes from `start`.
+
+    `first`: start is what `initial` gave in this run, nothing is in the checkpoint yet. `everything`: Spark asked for
+    all that there is, limits do not count. `pinned`: what was there when an availableNow query began; the minimum
+    does not hold such a query back, as it would end with rows unread. `pause` waits between attempts.
+    """
+    available = dict(pinned) if pinned is not None else _available(options, view, start, pause)
+    if first and may_differ_again(options):
+        return Step(ordered(start), available, pace)
+    if everything:
+        return Step(available, available, Pace(now_ms))
+    new = [of for of in available if of not in start]
+    begins = {**start, **(view.earliest(new) if new else {})}
+    if options.min_offsets is not None and pinned is None:
+        there = waiting(begins, available)
+        let = pace.after(now_ms, there, at_least=options.min_offsets, delay_ms_max=options.max_trigger_delay_ms)
+        if let is None:
+            return Step(ordered(start), available, pace)
+        pace = let
+    end = available
+    if options.max_offsets is not None:
+        end = limit_offsets(options.max_offsets, begins, end)
+    if options.max_bytes is not None:
+        end = limit_bytes(options.max_bytes, begins, end, weights)
+    return Step(end, available, pace)
+
+
+def plan_stream(
+    options: ReadOptions,
+    view: View,
+    start: Offsets,
+    end: Offsets,
+    *,
+    first: bool = False,
+    slots: int | None = None,
+    weights: Weights = NO_WEIGHTS,
+) -> Plan:
+    """The ranges from start to end: again and again the same, unless data was lost in between.
+
+    `first` as in `advance`: an end before the start is then no loss, but a first batch that is replayed.
+    """
+    if first and may_differ_again(options) and all(end.get(of, 0) <= offset for of, offset in start.items()):
+        return Plan((), _replayed(start, end))
+    new = [of for of in sorted(end) if of not in start]
+    found = view.earliest(new) if new else {}
+    known = [of for of in sorted(end) if start.get(of, end[of]) < end[of]]
+    log_starts = view.earliest(known) if known else {}
+    losses: list[Loss] = [Gone(of, start[of]) for of in sorted(start) if of not in end]
+    losses += [Gone(of, 0) for of in new if of not in found]
+    losses += [BeganWithoutUs(of, found[of]) for of in new if found.get(of, 0) > 0]
+    losses += [WentBack(of, start[of], end[of]) for of in sorted(end) if start.get(of, 0) > end[of]]
+    losses += [
+        Expired(of, start[of], min(log_starts[of], end[of])) for of in known if log_starts.get(of, 0) > start[of]
+    ]
+    warnings = judge(losses, fail=options.fail_on_data_loss)
+    begins = {of: max(start[of], log_starts.get(of, 0)) for of in known} | dict(found)
+    whole = [Range(of.topic, of.partition, begins[of], end[of]) for of in sorted(begins) if begins[of] < end[of]]
+    pieces = split(
+        whole, min_partitions=options.min_partitions, max_records=options.max_records, slots=slots, weights=weights
+    )
+    return Plan(pieces, warnings)
+
+
+def _replayed(start: Offsets, end: Offsets) -> tuple[str, ...]:
+    if all(end.get(of) == offset for of, offset in start.items()):
+        return ()
+    return (
+        "The query died before its first batch was committed. That batch is empty, its end is in the checkpoint, and the"
+        f" query goes on from there: {offsets_to_json(end)}.",
+    )
+
+
+def _available(
+    options: ReadOptions, view: View, start: Offsets, pause: Callable[[int], None]
+) -> dict[TopicPartition, int]:
+    """Where partitions end now; asked again while something known is missing or went back, which may pass."""
+    attempt = 1
+    while True:
+        found = assigned(options.subscription, view)
+        latest = view.latest(found, options.isolation) if found else {}
+        odd = any(of not in latest or latest[of] < offset for of, offset in start.items())
+        if not odd or attempt >= options.offset_attempts:
+            break
+        attempt += 1
+        pause(options.offset_retry_ms)
+    known = [of for of in start if of not in found]
+    check_all_there(options.subscription, (*found, *known), view)
+    return ordered(latest)

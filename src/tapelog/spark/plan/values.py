@@ -1,0 +1,71 @@
+"""The nouns of a plan: a partition, offsets, a range. Frozen, ordered, picklable; they travel to executors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple, TypeAlias
+
+LATEST: Final = -1
+EARLIEST: Final = -2
+"""What stands for an offset in the options' JSON."""
+
+OFFSET_MAX: Final = 2**63 - 1
+
+
+class TopicPartition(NamedTuple):
+    """A partition of a topic; equal to the plain pair."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+Offsets: TypeAlias = Mapping[TopicPartition, int]
+"""Where each partition stands: the offset that is read next, as in Spark's Kafka source."""
+
+Weights: TypeAlias = Mapping[TopicPartition, float]
+"""Bytes per offset of partitions, as far as anybody knows; an estimate decides sizes, never which rows are read."""
+
+NO_WEIGHTS: Final[Weights] = {}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Range:
+    """The unit of work: offsets `start` to `until`, the last one not included. Never empty."""
+
+    topic: str
+    partition: int
+    start: int
+    until: int
+
+    def __post_init__(self) -> None:
+        assert 0 <= self.start < self.until, self
+
+    @property
+    def of(self) -> TopicPartition:
+        """The partition that it is a piece of."""
+        return TopicPartition(self.topic, self.partition)
+
+    @property
+    def size(self) -> int:
+        """How many offsets; compaction and transactions may leave fewer rows."""
+        return self.until - self.start
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}[{self.start}, {self.until})"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a batch reads, in order of topic, partition and offset, and what the user should hear about it."""
+
+    ranges: tuple[Range, ...]
+    warnings: tuple[str, ...] = ()
+
+
+def ordered(offsets: Offsets) -> dict[TopicPartition, int]:
+    """The same offsets in order of topic and partition."""
+    return {TopicPartition(*partition): offsets[partition] for partition in sorted(offsets)}

@@ -1,0 +1,82 @@
+"""Pieces for tasks: Spark's arithmetic where options ask for it, by bytes where none does."""
+
+from __future__ import annotations
+
+import pytest
+
+from tapelog.spark.plan.errors import OptionError
+from tapelog.spark.plan.split import PIECE_BYTES, PIECE_BYTES_MIN, RANGES_MAX, split
+from tapelog.spark.plan.values import Range, TopicPartition
+
+
+def ranges(*sizes: int) -> list[Range]:
+    return [Range("t", number, 0, size) for number, size in enumerate(sizes)]
+
+
+def told(pieces: tuple[Range, ...]) -> str:
+    return " ".join(f"{piece.partition}:{piece.start}-{piece.until}" for piece in pieces)
+
+
+def test_without_options_a_range_is_a_task_in_order() -> None:
+    assert told(split(reversed(ranges(5, 7)))) == "0:0-5 1:0-7"
+
+
+def test_enough_partitions_are_not_cut() -> None:
+    assert told(split(ranges(1, 2, 3), min_partitions=3)) == "0:0-1 1:0-2 2:0-3"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "least", "expected"),
+    [
+        # figures as Spark's own calculator gives them
+        ((10,), 4, "0:0-2 0:2-4 0:4-7 0:7-10"),
+        ((100, 100, 10000), 4, "0:0-100 1:0-100 2:0-5000 2:5000-10000"),
+        ((1, 5), 3, "0:0-1 1:0-2 1:2-5"),
+        ((1,), 3, "0:0-1"),
+        ((1, 21), 4, "0:0-1 1:0-7 1:7-14 1:14-21"),
+    ],
+)
+def test_min_partitions_cuts_the_large_ones(sizes: tuple[int, ...], least: int, expected: str) -> None:
+    assert told(split(ranges(*sizes), min_partitions=least)) == expected
+
+
+def test_max_records_bounds_each_piece() -> None:
+    assert told(split(ranges(10, 3), max_records=4)) == "0:0-3 0:3-6 0:6-10 1:0-3"
+
+
+def test_both_options_cut_by_records_first_and_then_by_count() -> None:
+    assert told(split(ranges(100), max_records=50, min_partitions=4)) == "0:0-25 0:25-50 0:50-75 0:75-100"
+    assert told(split(ranges(100), max_records=20, min_partitions=3)) == "0:0-20 0:20-40 0:40-60 0:60-80 0:80-100"
+
+
+def test_options_that_would_fill_the_driver_are_refused_with_a_value_that_would_do() -> None:
+    with pytest.raises(OptionError, match="maxRecordsPerPartition=1 ") as raised:
+        split(ranges(10**9, 5), max_records=1)
+    enough = int(str(raised.value).split("Set it to ")[1].split()[0])
+    assert len(split(ranges(10**9, 5), max_records=enough)) <= RANGES_MAX
+    with pytest.raises(OptionError, match="minPartitions"):
+        split(ranges(10**9), min_partitions=RANGES_MAX + 1)
+
+
+def test_a_fat_partition_is_read_by_many_tasks() -> None:
+    fat, thin = TopicPartition("t", 0), TopicPartition("t", 1)
+    weights = {fat: 1024.0, thin: 1024.0}
+    gigabyte = 2**20
+    pieces = split(ranges(gigabyte, 100), slots=4, weights=weights)
+    assert [piece.partition for piece in pieces] == [0, 0, 0, 0, 1]
+
+
+def test_a_partition_is_not_cut_below_what_a_task_is_worth() -> None:
+    weights = {TopicPartition("t", 0): 1.0}
+    assert len(split(ranges(PIECE_BYTES_MIN * 2 - 1), slots=64, weights=weights)) == 1
+    assert len(split(ranges(PIECE_BYTES_MIN * 2), slots=64, weights=weights)) == 2
+
+
+def test_without_known_slots_pieces_are_those_of_files() -> None:
+    weights = {TopicPartition("t", 0): 1.0}
+    assert len(split(ranges(PIECE_BYTES * 8), weights=weights)) == 8
+
+
+def test_options_of_spark_win_over_cutting_by_bytes() -> None:
+    weights = {TopicPartition("t", 0): 1.0}
+    assert len(split(ranges(PIECE_BYTES * 8), min_partitions=1, slots=8, weights=weights)) == 1
