@@ -51,6 +51,7 @@ def test_the_rooms_keep_their_layers() -> None:
         ("toolkit", "from tapelog.node import core", "The toolkit is for any cluster"),
         ("toolkit", "def later() -> None:\n    import tapelog.log.log", "The toolkit is for any cluster"),
         ("node", "import tapelog.toolkit", "Imports go downwards only"),
+        ("spark/plan", "import time", "Plans for Spark are pure"),
         ("spark", "import tapelog.log.log", "The pipeline on Spark is for any cluster"),
         ("node", "import tapelog.sim", "Nothing real is built on the simulation"),
     ],

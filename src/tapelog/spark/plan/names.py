@@ -147,14 +147,14 @@ def check_source_option(name: str) -> None:
         raise OptionError(f"Option kafka.{kafka} is not taken: {reason}.", f"See {DOCS}.")
     if lower in _KNOWN:
         return
-    if lower in {other.lower() for other in DECODING}:
+    if (spelt := {other.lower(): other for other in DECODING}.get(lower)) is not None:
         raise OptionError(
-            f"Option {name} is kept for decoding in the source, which this version does not have.",
+            f"Option {spelt} is kept for decoding in the source, which this version does not have.",
             "Decode with DataFrame functions, e.g. from_json(value.cast('string'), schema).",
         )
-    if lower in {other.lower() for other in SINK}:
+    if (spelt := {other.lower(): other for other in SINK}.get(lower)) is not None:
         hint = "name what to read with subscribe" if lower == "topic" else "leave it out when reading"
-        raise OptionError(f"Option {name} belongs to writing: {hint}.", f"See {DOCS}.")
+        raise OptionError(f"Option {spelt} belongs to writing: {hint}.", f"See {DOCS}.")
     if lower == "path":
         raise OptionError("A topic has no path: call load() without one, and name topics with subscribe.")
     raise OptionError(f"There is no option {name!r}.{meant(lower)}", f"All of them: {DOCS}.")

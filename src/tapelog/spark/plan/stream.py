@@ -134,8 +134,8 @@ def _replayed(start: Offsets, end: Offsets) -> tuple[str, ...]:
     if all(end.get(of) == offset for of, offset in start.items()):
         return ()
     return (
-        "The query died before its first batch was committed. That batch is empty, its end is in the checkpoint, and the"
-        f" query goes on from there: {offsets_to_json(end)}.",
+        "The query died before its first batch was committed. That batch is empty, its end is in the checkpoint, and"
+        f" the query goes on from there: {offsets_to_json(end)}.",
     )
 
 

@@ -25,19 +25,36 @@ def test_enough_partitions_are_not_cut() -> None:
     assert told(split(ranges(1, 2, 3), min_partitions=3)) == "0:0-1 1:0-2 2:0-3"
 
 
-@pytest.mark.parametrize(
-    ("sizes", "least", "expected"),
-    [
-        # figures as Spark's own calculator gives them
-        ((10,), 4, "0:0-2 0:2-4 0:4-7 0:7-10"),
-        ((100, 100, 10000), 4, "0:0-100 1:0-100 2:0-5000 2:5000-10000"),
-        ((1, 5), 3, "0:0-1 1:0-2 1:2-5"),
-        ((1,), 3, "0:0-1"),
-        ((1, 21), 4, "0:0-1 1:0-7 1:7-14 1:14-21"),
-    ],
-)
-def test_min_partitions_cuts_the_large_ones(sizes: tuple[int, ...], least: int, expected: str) -> None:
-    assert told(split(ranges(*sizes), min_partitions=least)) == expected
+SPARK = """
+    # what Spark's calculator makes of it: minPartitions, maxRecordsPerPartition, ranges -> pieces
+    4 -  0:1-5                      -> 0:1-2 0:2-3 0:3-4 0:4-5
+    4 -  0:1-5 1:1-21               -> 0:1-5 1:1-7 1:7-14 1:14-21
+    4 -  1:1-21                     -> 1:1-6 1:6-11 1:11-16 1:16-21
+    4 -  0:1-2 1:1-1001             -> 0:1-2 1:1-334 1:334-667 1:667-1001
+    1 -  0:1-5 1:1-21               -> 0:1-5 1:1-21
+    3 -  0:1-11                     -> 0:1-4 0:4-7 0:7-11
+    6 -  0:0-10 1:0-10 2:0-1        -> 0:0-3 0:3-6 0:6-10 1:0-3 1:3-6 1:6-10 2:0-1
+    6 -  0:0-500 1:0-12000 2:0-15001 -> 0:0-500 1:0-6000 1:6000-12000 2:0-5000 2:5000-10000 2:10000-15001
+    6 -  0:0-1 1:0-1 2:0-10000      -> 0:0-1 1:0-1 2:0-2500 2:2500-5000 2:5000-7500 2:7500-10000
+    - 4  0:1-5                      -> 0:1-5
+    - 4  0:1-6                      -> 0:1-3 0:3-6
+    - 20 0:1-40 1:1-50 2:1-60       -> 0:1-20 0:20-40 1:1-17 1:17-33 1:33-50 2:1-20 2:20-40 2:40-60
+    1 20 0:1-40                     -> 0:1-20 0:20-40
+    4 20 0:1-40                     -> 0:1-10 0:10-20 0:20-30 0:30-40
+"""
+
+
+@pytest.mark.parametrize("line", [line.strip() for line in SPARK.splitlines() if "->" in line and "#" not in line])
+def test_pieces_are_those_that_spark_makes(line: str) -> None:
+    given, _, expected = line.partition("->")
+    least, most, *texts = given.split()
+    whole = []
+    for text in texts:
+        partition, _, ends = text.partition(":")
+        start, _, until = ends.partition("-")
+        whole.append(Range("t", int(partition), int(start), int(until)))
+    numbers = (None if text == "-" else int(text) for text in (least, most))
+    assert told(split(whole, min_partitions=next(numbers), max_records=next(numbers))) == expected.strip()
 
 
 def test_max_records_bounds_each_piece() -> None:
