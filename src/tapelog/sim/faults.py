@@ -238,6 +238,8 @@ class Faults:
         if len(self.cluster.machines) < 3 or self.fragile or not self.cluster.serving():
             return False
         for machine in self.cluster.machines:
+            if machine.crippled or any(disk.broken for disk in machine.disks):  # to be repaired, it must be killed
+                return False
             assert machine.core is not None
             for topic in machine.core.image.topics.values():
                 for part in topic.partitions:
