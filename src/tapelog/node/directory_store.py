@@ -60,6 +60,12 @@ class DirectoryBackend:
             raise ObjectMissingError(f"{name} is shorter than it should be")
         return pieces
 
+    def read_into(self, name: str, position: int, into: memoryview) -> None:
+        with self._here(name), open(self._path(name), "rb", buffering=0) as file:
+            found = os.preadv(file.fileno(), [into], position)
+        if found != len(into):
+            raise ObjectMissingError(f"{name} is shorter than it should be")
+
     def put(self, name: str, data: bytes, condition: Condition | None = None) -> Version:
         with self._here(name):
             temporary = self._temporary(iter((data,)))

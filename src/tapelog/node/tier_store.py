@@ -50,9 +50,7 @@ class ThreadedStore:
     ) -> None:
         self._call(self._reads, lambda backend: backend.get_ranges(name, ranges), done)
 
-    def read_into(
-        self, name: str, position: int, into: memoryview, done: Callable[[StoreError | None], None]
-    ) -> None:
+    def read_into(self, name: str, position: int, into: memoryview, done: Callable[[StoreError | None], None]) -> None:
         self._call(self._reads, lambda backend: backend.read_into(name, position, into), done)
 
     def put(

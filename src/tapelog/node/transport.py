@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Final
 
 from tapelog.base.ports import DamageError, Disk, DiskError, StaleRegionError
+from tapelog.log.memory_region import MemoryRegion
 from tapelog.log.scrub import SegmentCheck
 from tapelog.log.segment import FileRegion
 from tapelog.node.reactor import BROKEN, READ, WRITE, Pollable, Reactor
@@ -163,9 +164,11 @@ class Transport(Pollable):
             elif isinstance(head, FileRegion):
                 if not self._send_file(connection, head):
                     return False
-            else:  # from the tier: in pieces, of which a rest is copied when the socket does not take all
-                data = head.read()
-                out[0:1] = [data[at : at + SEND_BYTES] for at in range(0, len(data), SEND_BYTES)]
+            elif isinstance(head, MemoryRegion):
+                if not self._send_memory(connection, head):
+                    return False
+            else:
+                out[0] = head.read()
         if self.corked:
             self._cork(False)
         return True
@@ -221,6 +224,18 @@ class Transport(Pollable):
             region.size -= sent
             connection.outgoing_bytes -= sent
         self.warm = None
+        connection.outgoing.pop(0)
+        return True
+
+    def _send_memory(self, connection: Connection, region: MemoryRegion) -> bool:
+        while region.size > 0:
+            view = region.next_view()
+            more = len(view) < region.size or len(connection.outgoing) > 1
+            sent = self.sock.send(view, MSG_MORE) if more else self.sock.send(view)
+            region.sent(sent)
+            connection.outgoing_bytes -= sent
+            if sent < len(view):
+                return False
         connection.outgoing.pop(0)
         return True
 

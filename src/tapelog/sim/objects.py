@@ -121,6 +121,17 @@ class SimStore:
 
         self._call("get", name, work, done)
 
+    def read_into(
+        self, name: str, position: int, into: memoryview, done: Callable[[StoreError | None], None]
+    ) -> None:
+        def work() -> None:
+            data = self.bucket.get(name).data[position : position + len(into)]
+            if len(data) != len(into):
+                raise ObjectMissingError(f"{name} is shorter than it should be")
+            into[:] = data
+
+        self._call("get", name, work, done)
+
     def put(
         self, name: str, data: bytes, condition: Condition | None, done: Callable[[Version | StoreError], None]
     ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from dataclasses import replace
 
 from tapelog.log.config import LogConfig
@@ -164,17 +163,6 @@ def test_an_object_that_is_too_short_is_a_storage_error() -> None:
     name = rig.copies[0].prefix + rig.copies[0].head.segments[0].name
     rig.bucket.put(name, rig.bucket.objects[name][:100])
     assert rig.read(0).error_code == int(ErrorCode.KAFKA_STORAGE_ERROR)
-
-
-def test_what_a_slow_reader_was_sent_keeps_no_more_of_the_cache_than_its_size() -> None:
-    rig = TierRig()
-    rig.fill(100)
-    rig.move()
-    rig.read(0, part_bytes=200)
-    region = rig.reads.read(rig.partition(), 0, 200, 100, True)
-    assert region is not None
-    assert region.size == len(region.read()) <= 200
-    assert not [held for held in gc.get_referents(region, *gc.get_referents(region)) if isinstance(held, memoryview)]
 
 
 def test_a_reader_beyond_the_end_of_the_manifest_that_is_known_reads_it_anew() -> None:

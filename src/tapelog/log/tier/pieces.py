@@ -6,16 +6,23 @@ it had everything, and nobody ever blocks. Objects never change, so nothing here
 
 Calls that fail are repeated, later each time, as long as somebody waits. What nobody has read yet is not thrown out
 for something else, except after a while: a reader that needs two pieces finds both.
+
+Blocks lie in `buffers`. What an answer is sent from stays until it is sent; no more than half the room is lent that
+way, so that who is slow keeps nobody from reading.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from tapelog.base.timers import Timer, Timers
+from tapelog.log.tier.buffers import Block, Buffers, room_for
+from tapelog.log.tier.piece import Awaited, Convert, Key, NotHereError, Piece, UnreadableError, Waiter
 from tapelog.log.tier.store import Got, ObjectMissingError, ObjectStore, RefusedError, StoreError
+
+__all__ = ["Awaited", "NotHereError", "Pieces", "UnreadableError", "Waiter"]
 
 BLOCK_BYTES: Final = 4 * 1024 * 1024
 """Batches are read in pieces of this size."""
@@ -29,71 +36,11 @@ BACKOFF_MS: Final = 100
 BACKOFF_MS_MAX: Final = 5_000
 KEPT_MS: Final = 2_000
 """So long a piece that nobody has read yet is safe from being thrown out; so long a failure is remembered."""
+DOUBTS_MAX: Final = 64
+"""Damaged blocks that are remembered as such."""
 WHOLE: Final = -1
 """As a size: all of an object, of which the size is not known."""
 GUESS_BYTES: Final = 32 * 1024
-
-
-class Waiter(Protocol):
-    """Somebody who waits for pieces."""
-
-    def tier_moved(self) -> None:
-        """Something it waits for is here, or will not come: try again. Called on the loop."""
-        ...
-
-
-class Awaited:
-    """Something on its way, and who waits for it."""
-
-    def __init__(self) -> None:
-        self.waiters: dict[Waiter, None] = {}
-
-    def arrived(self) -> None:
-        """Let them all try again."""
-        waiters, self.waiters = self.waiters, {}
-        for waiter in waiters:
-            waiter.tier_moved()
-
-
-class NotHereError(Exception):
-    """What is needed is not here yet."""
-
-    def __init__(self, piece: Awaited) -> None:
-        super().__init__("not here yet")
-        self.piece = piece
-
-
-class UnreadableError(Exception):
-    """What is needed cannot be had: the object is missing or damaged. since_ms: monotonic."""
-
-    def __init__(self, text: str, since_ms: int) -> None:
-        super().__init__(text)
-        self.since_ms = since_ms
-
-
-Key = tuple[str, int]
-Convert = Callable[[bytes], Any]
-
-
-class Piece(Awaited):
-    """One range of one object."""
-
-    def __init__(self, name: str, position: int, size: int, convert: Convert | None) -> None:
-        super().__init__()
-        self.name = name
-        self.position = position
-        self.size = size
-        self.whole = False
-        self.convert = convert
-        self.value: Any = None
-        self.here = False
-        self.unread = True
-        self.counted = False
-        """Whether its bytes are here, or on their way."""
-        self.failures = 0
-        self.failed: str | None = None
-        self.since_ms = 0
-        """When it came, or failed for good."""
 
 
 class Pieces:
@@ -110,10 +57,13 @@ class Pieces:
         self.store = store
         self.timers = timers
         self.block_bytes = block_bytes
-        self.bytes_max = max(bytes_max, BLOCKS_MIN * block_bytes)
+        self.bytes_max = max(bytes_max, BLOCKS_MIN * room_for(block_bytes))
+        self.buffers = Buffers(self.bytes_max)
         self.parallel_max = parallel_max
         self.used = 0
         """Bytes here and on their way."""
+        self.blocks = 0
+        """Of these in blocks."""
         self.unread = 0
         """Bytes that nobody has read yet, here, on their way or waiting for that."""
         self.under_way = 0
@@ -124,6 +74,7 @@ class Pieces:
         self._wanted: deque[Piece] = deque()
         self._ahead: deque[Piece] = deque()
         self._timer: Timer | None = None
+        self._doubted: dict[Key, int] = {}
 
     # --- readers -------------------------------------------------------------------------------------------------
 
@@ -142,7 +93,7 @@ class Pieces:
         if piece.here:
             if piece.unread:
                 piece.unread = False
-                self.unread -= piece.size
+                self.unread -= piece.room
             self._pieces[key] = self._pieces.pop(key)
             return piece.value
         if piece.failed is not None:
@@ -162,10 +113,29 @@ class Pieces:
         key = (name, position)
         if key in self._pieces:
             return True
-        if len(self._ahead) >= AHEAD_MAX or self.unread + size > self.bytes_max // 2:
+        if len(self._ahead) >= AHEAD_MAX or self.unread + _room(size, convert) > self.bytes_max // 2:
             return False
         self._ahead.append(self._add(key, size, convert))
         self._pump()
+        return True
+
+    def lendable(self, blocks: list[Block]) -> bool:
+        """Whether an answer may be sent from these, or should take a copy: who is slow must not have all the room."""
+        more = sum(block.room for block in blocks if not block.lent)
+        return self.buffers.lent + more <= self.bytes_max // 2
+
+    def doubt(self, name: str, position: int) -> bool:
+        """What came is not what was written. True if it is read once more; False if that was done just now."""
+        key, now_ms = (name, position), self.timers.clock.monotonic_ms()
+        if now_ms - self._doubted.pop(key, -KEPT_MS) < KEPT_MS:
+            self._doubted[key] = now_ms
+            return False
+        if len(self._doubted) >= DOUBTS_MAX:
+            del self._doubted[next(iter(self._doubted))]
+        self._doubted[key] = now_ms
+        piece = self._pieces.get(key)
+        if piece is not None and piece.here:
+            self._drop(piece)
         return True
 
     def forget(self, name: str) -> None:
@@ -176,28 +146,31 @@ class Pieces:
     # --- loading -------------------------------------------------------------------------------------------------
 
     def _add(self, key: Key, size: int, convert: Convert | None) -> Piece:
-        piece = self._pieces[key] = Piece(key[0], key[1], size, convert)
-        if size == WHOLE:
-            piece.size, piece.whole = min(GUESS_BYTES, self.block_bytes), True
-        self.unread += piece.size
+        guess = min(GUESS_BYTES, self.block_bytes) if size == WHOLE else size
+        piece = self._pieces[key] = Piece(key[0], key[1], guess, _room(guess, convert), convert)
+        piece.whole = size == WHOLE
+        self.unread += piece.room
         return piece
 
     def _drop(self, piece: Piece) -> None:
         del self._pieces[piece.name, piece.position]
         self._uncount(piece)
+        piece.value = None  # a block lives on as long as answers are sent from it
         if piece.unread:
-            self.unread -= piece.size
+            self.unread -= piece.room
 
     def _uncount(self, piece: Piece) -> None:
         if piece.counted:
             piece.counted = False
-            self.used -= piece.size
+            self.used -= piece.room
+            if piece.convert is None:
+                self.blocks -= piece.room
 
     def _pump(self) -> None:
         """Start what can be started: what somebody waits for before what somebody may want."""
         while self.under_way < self.parallel_max and (self._wanted or self._ahead):
             queue = self._wanted or self._ahead
-            if not self._make_room(queue[0].size):
+            if not self._make_room(queue[0].room):
                 if self._timer is None:
                     self._timer = self.timers.after(BACKOFF_MS, self._look_again)
                 return
@@ -207,25 +180,37 @@ class Pieces:
         self._timer = None
         self._pump()
 
-    def _make_room(self, size: int) -> bool:
-        """Throw out what was used longest ago until there is room. What is larger than the cache has it for itself."""
-        least = self.bytes_max - size
-        if self.used <= least:
+    def _stray(self) -> int:
+        """Bytes of blocks that were forgotten and are still sent from."""
+        return self.buffers.out - self.blocks
+
+    def _make_room(self, room: int) -> bool:
+        """Throw out what was used longest ago until there is room: nothing that answers are sent from, which would free
+        nothing; what nobody has read yet only if nothing else is left, and not before it has had its time. What is
+        larger than the cache has it for itself."""
+        least = self.bytes_max - room
+        if self.used + self._stray() <= least:
             return True
         now_ms = self.timers.clock.monotonic_ms()
-        for piece in list(self._pieces.values()):
-            finished = piece.here or piece.failed is not None
-            if finished and not (piece.unread and now_ms - piece.since_ms < KEPT_MS):
-                self._drop(piece)
-                if self.used <= least:
-                    return True
+        finished = [piece for piece in self._pieces.values() if _spare(piece)]
+        old = [piece for piece in finished if piece.unread and now_ms - piece.since_ms >= KEPT_MS]
+        for piece in [*(piece for piece in finished if not piece.unread), *old]:
+            self._drop(piece)
+            if self.used + self._stray() <= least:
+                return True
         return self.used == 0
 
     def _load(self, piece: Piece) -> None:
         self.under_way += 1
         self.loads += 1
         piece.counted = True
-        self.used += piece.size
+        self.used += piece.room
+        if piece.convert is None:
+            self.blocks += piece.room
+            self._load_block(piece)
+            return
+
+        self.buffers.shrink(self.used - self.blocks)
 
         def got(result: Got | StoreError) -> None:
             self._loaded(piece, result if isinstance(result, StoreError) else result.data)
@@ -238,7 +223,16 @@ class Pieces:
         else:
             self.store.get_ranges(piece.name, [(piece.position, piece.size)], ranged)
 
-    def _loaded(self, piece: Piece, result: bytes | StoreError) -> None:
+    def _load_block(self, piece: Piece) -> None:
+        taken = [self.buffers.take(piece.position, piece.size, self.used - self.blocks)]
+
+        def filled(error: StoreError | None) -> None:
+            block = taken.pop()  # only the loop holds blocks: a thread that lingers would give one back elsewhere
+            self._loaded(piece, block if error is None else error)
+
+        self.store.read_into(piece.name, piece.position, taken[0].data, filled)
+
+    def _loaded(self, piece: Piece, result: bytes | Block | StoreError) -> None:
         self.under_way -= 1
         piece.since_ms = self.timers.clock.monotonic_ms()
         if isinstance(result, StoreError):
@@ -252,13 +246,13 @@ class Pieces:
             self._take(piece, result)
         self._pump()
 
-    def _take(self, piece: Piece, data: bytes) -> None:
-        if piece.whole:
-            self.used += len(data) - piece.size
-            self.unread += len(data) - piece.size
-            piece.size = len(data)
+    def _take(self, piece: Piece, data: bytes | Block) -> None:
+        if piece.whole and isinstance(data, bytes):
+            self.used += len(data) - piece.room
+            self.unread += len(data) - piece.room
+            piece.size = piece.room = len(data)
         try:
-            piece.value = data if piece.convert is None else piece.convert(data)
+            piece.value = piece.convert(data) if piece.convert is not None and isinstance(data, bytes) else data
             piece.here = True
         except Exception as error:  # whatever is wrong with what somebody else has written
             piece.failed = f"{piece.name}: {type(error).__name__}: {error}"
@@ -286,10 +280,21 @@ class Pieces:
     def invariants(self) -> None:
         """What must hold after every step."""
         pieces = list(self._pieces.values())
-        assert self.used == sum(piece.size for piece in pieces if piece.counted)
+        assert self.used == sum(piece.room for piece in pieces if piece.counted)
+        assert self.blocks == sum(piece.room for piece in pieces if piece.counted and piece.convert is None)
+        assert 0 <= self._stray() <= self.buffers.lent
+        assert self.buffers.out + self.buffers.idle <= self.bytes_max
         assert all(piece.counted for piece in pieces if piece.here)
-        assert self.unread == sum(piece.size for piece in pieces if piece.unread)
+        assert self.unread == sum(piece.room for piece in pieces if piece.unread)
         assert 0 <= self.under_way <= self.parallel_max
+
+
+def _spare(piece: Piece) -> bool:
+    return piece.failed is not None or (piece.here and not (isinstance(piece.value, Block) and piece.value.lent))
+
+
+def _room(size: int, convert: Convert | None) -> int:
+    return room_for(size) if convert is None else size
 
 
 def _ignore(_: str) -> None:

@@ -13,34 +13,41 @@ from librt.strings import read_i32_be, read_i64_be
 from tapelog.log import timestamps
 from tapelog.log.checkpoints import CheckpointError
 from tapelog.log.log import Log
+from tapelog.log.memory_region import MemoryRegion
 from tapelog.log.segment import HEADER
 from tapelog.log.snapshots import SnapshotError, parse_snapshot
-from tapelog.log.tier.pieces import NotHereError
+from tapelog.log.tier.buffers import Block
+from tapelog.log.tier.checking import views
+from tapelog.log.tier.pieces import NotHereError, Pieces
 from tapelog.log.tier.remote import RemoteSegment
 from tapelog.log.tier.view import Mark, View
 from tapelog.log.timestamps import Found
 from tapelog.log.trim import Seed
 from tapelog.log.txn_index import AbortedTransaction
 from tapelog.wire.errors import ErrorCode, KafkaError
-from tapelog.wire.primitives import Region
 from tapelog.wire.record_batch import MAGIC, MAGIC_AT
 
 AHEAD_BLOCKS_MAX: Final = 8
 """Blocks read in advance for one reader, once it has shown that it goes on reading."""
 
 
-class RemoteRegion(Region):
-    """Whole batches from the tier, in memory: a copy, so that who is slow to take it keeps no blocks."""
+class RemoteRegion(MemoryRegion):
+    """Whole batches from the tier, sent from the blocks they came in; or a copy of them, where slow takers already hold
+    as much as they may."""
 
-    def __init__(self, parts: list[memoryview], next_offset: int) -> None:
-        self._data = b"".join(parts)
-        super().__init__(len(self._data))
+    def __init__(self, pieces: Pieces, blocks: list[Block], start: int, end: int, next_offset: int) -> None:
+        lent = pieces.lendable(blocks)
+        found = views(blocks, start, end)
+        super().__init__(found if lent else [memoryview(b"".join(found))])
+        self._blocks = blocks if lent else []
         self.next_offset = next_offset
         """Every record in it has a smaller offset."""
+        for block in self._blocks:
+            block.lend()
 
-    def read(self) -> bytes:
-        """The batches' bytes."""
-        return self._data
+    def __del__(self) -> None:
+        for block in self._blocks:
+            block.give_back()
 
 
 def read(view: View, log: Log, offset: int, max_bytes: int, upper: int, min_one: bool) -> RemoteRegion | None:
@@ -67,7 +74,10 @@ def read(view: View, log: Log, offset: int, max_bytes: int, upper: int, min_one:
         end, next_offset = _one_batch(remote, position)
         if end - position > max_bytes and not min_one:
             return None
-    region = RemoteRegion(remote.parts(position, end), next_offset)
+    good = remote.check(position, end)
+    if good < end:
+        end, next_offset = remote.whole_batches(position, good)
+    region = RemoteRegion(view.pieces, remote.blocks(position, end), position, end, next_offset)
     block = view.pieces.block_bytes
     ahead = block if mark is None else min(mark.ahead * 2, AHEAD_BLOCKS_MAX * block)
     view.mark(next_offset, Mark(entry.name, end, ahead))
@@ -82,7 +92,7 @@ def _one_batch(remote: RemoteSegment, position: int) -> tuple[int, int]:
     if not position + HEADER <= end <= remote.size:
         raise _damaged(remote, int(read_i64_be(head, 0)))
     remote.ahead(position, end)
-    remote.parts(position, end)
+    remote.blocks(position, end)
     return end, int(read_i64_be(head, 0)) + int(read_i32_be(head, 23)) + 1
 
 

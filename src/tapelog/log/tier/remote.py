@@ -6,7 +6,7 @@ where a piece is missing (see `pieces`); whoever looked something up does it aga
 
 from __future__ import annotations
 
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from librt.strings import read_i32_be, read_i64_be
 
@@ -17,10 +17,13 @@ from tapelog.log.checkpoints import parse_epochs
 from tapelog.log.segment import HEADER, Segment
 from tapelog.log.snapshots import parse_snapshot
 from tapelog.log.tier import layout
+from tapelog.log.tier.buffers import Block
+from tapelog.log.tier.checking import first_damaged, known_good, views
 from tapelog.log.tier.manifest import SegmentEntry
 from tapelog.log.tier.pieces import Pieces
 from tapelog.log.txn_index import ENTRY as TXN_ENTRY
 from tapelog.log.txn_index import AbortedTransaction
+from tapelog.wire.errors import ErrorCode, KafkaError
 
 _SECTIONS: Final = {
     names.INDEX: layout.OFFSET_INDEX,
@@ -81,10 +84,10 @@ class RemoteSegment:
         whole = len(index) - len(index) % TXN_ENTRY.size
         return Transactions([AbortedTransaction(*one[1:]) for one in TXN_ENTRY.iter_unpack(index[:whole])], first_open)
 
-    def block(self, position: int) -> Any:
+    def block(self, position: int) -> Block:
         """The piece of batches that has this position."""
         start = position - position % self._block
-        return self.pieces.get(self.name, start, min(self._block, self.size - start))
+        return cast(Block, self.pieces.get(self.name, start, min(self._block, self.size - start)))
 
     def position_of(self, offset: int) -> int:
         """Where the batch begins that holds offset, or the first one after it; `size` if there is none."""
@@ -112,19 +115,34 @@ class RemoteSegment:
             end += self._block
         return min(end, limit)
 
-    def parts(self, position: int, end: int) -> list[memoryview]:
-        """The bytes of a range, not copied."""
-        views = []
-        while position < end:
-            start = position - position % self._block
-            stop = min(end, start + self._block)
-            views.append(memoryview(self.block(position))[position - start : stop - start])
-            position = stop
-        return views
+    def blocks(self, position: int, end: int) -> list[Block]:
+        """All that a range lies in."""
+        first = position - position % self._block
+        return [self.block(start) for start in range(first, end, self._block)]
 
     def read(self, position: int, size: int) -> bytes:
         """A copy of a range."""
-        return b"".join(self.parts(position, min(position + size, self.size)))
+        end = min(position + size, self.size)
+        return b"".join(views(self.blocks(position, end), position, end))
+
+    def check(self, position: int, end: int) -> int:
+        """Up to where batches in a range of whole ones are what was written. If not even the first is, it is read once
+        more; then KAFKA_STORAGE_ERROR."""
+        blocks = self.blocks(position, end)
+        if known_good(blocks, position, end):
+            return end
+        damaged = first_damaged(blocks, position, end)
+        if damaged != position:
+            return end if damaged < 0 else damaged
+        last = min(end, position + self._size_of(self.read(position, HEADER))) - 1
+        spoilt = [block.position for block in blocks if block.position <= last]
+        del blocks
+        again = [start for start in spoilt if self.pieces.doubt(self.name, start)]
+        if again:
+            return self.check(position, end)  # NotHereError
+        text = f"{self.name} is damaged: the batch at {damaged} has the wrong checksum. `tape tier verify` tells more"
+        self.pieces.complain(text)
+        raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, text)
 
     def ahead(self, position: int, end: int) -> int:
         """Have blocks brought here, from position on; returns up to where that could be asked for."""

@@ -90,6 +90,10 @@ class ObjectStore(Protocol):
         """Read (position, size) pieces of an object, in parallel; ObjectMissingError if it is shorter than that."""
         ...
 
+    def read_into(self, name: str, position: int, into: memoryview, done: Callable[[StoreError | None], None]) -> None:
+        """Fill memory with what an object has from position on; ObjectMissingError if it is shorter than that."""
+        ...
+
     def put(
         self, name: str, data: bytes, condition: Condition | None, done: Callable[[Version | StoreError], None]
     ) -> None:

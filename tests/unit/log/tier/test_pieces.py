@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tapelog.base.timers import Timers
+from tapelog.log.tier.buffers import Block
 from tapelog.log.tier.layout import LayoutError
 from tapelog.log.tier.pieces import (
     BACKOFF_MS_MAX,
@@ -48,9 +49,9 @@ class Shelf:
     def get(self, number: int, waits: Waits | None = None) -> bytes | None:
         """That block of `a`; None if it is not here."""
         try:
-            data = self.pieces.get("a", number * BLOCK, BLOCK)
-            assert isinstance(data, bytes)
-            return data
+            block = self.pieces.get("a", number * BLOCK, BLOCK)
+            assert isinstance(block, Block)
+            return bytes(block.data)
         except NotHereError as missing:
             if waits is not None:
                 missing.piece.waiters[waits] = None
@@ -199,7 +200,7 @@ def test_a_missing_object_is_told_at_once_and_looked_for_again_only_after_a_whil
     with pytest.raises(NotHereError):
         shelf.pieces.get("c", 0, BLOCK)
     shelf.pass_time()
-    assert shelf.pieces.get("c", 0, BLOCK) == bytes(BLOCK)
+    assert bytes(shelf.pieces.get("c", 0, BLOCK).data) == bytes(BLOCK)
 
 
 def test_a_damaged_piece_is_unreadable() -> None:
@@ -213,3 +214,17 @@ def test_a_damaged_piece_is_unreadable() -> None:
     shelf.pass_time()
     with pytest.raises(UnreadableError, match="wrong"):
         shelf.pieces.get("b", 0, 5, convert)
+
+
+def test_what_was_asked_for_in_advance_outlives_what_was_read_however_slow_its_reader_is() -> None:
+    shelf = Shelf()
+    for number in range(4):
+        assert shelf.pieces.ahead("a", number * BLOCK, BLOCK)
+    shelf.pass_time(2 * KEPT_MS)
+    for number in range(10, 20):  # somebody else reads on
+        shelf.get(number)
+        shelf.pass_time()
+        assert shelf.get(number) is not None
+    asked = len(shelf.asked)
+    assert all(shelf.get(number) is not None for number in range(4))
+    assert len(shelf.asked) == asked
