@@ -232,6 +232,7 @@ class Faults:
                 machine.go_on()
             if not machine.up:
                 self.cluster.start(machine)
+        self.cluster.promises.after_event()  # before anybody hears of what they did at once
 
     def allowed(self, victim: Machine) -> bool:
         """Whether everything that is committed is on the disk of somebody else who counts, too."""

@@ -70,7 +70,8 @@ class Promises:
                     with machine.readable():
                         self._look(machine, known)
                 elif machine.core is not None:
-                    self._last_words(machine)
+                    with machine.readable():
+                        self._last_words(machine)
 
     def _last_words(self, machine: Machine) -> None:
         """Its disk failed: what had reached the disk in the same moment, and was told to others, counts."""
@@ -83,6 +84,10 @@ class Promises:
             seen = self._seen.get((machine.node_id, key))
             if seen is not None and seen.partition is partition:
                 seen.durable = partition.log.durable_end
+                if key != METADATA_KEY and partition.high_watermark > seen.high_watermark:
+                    history = self.histories[key]
+                    self._committed(machine, key, history, seen, partition.high_watermark, leading=seen.leading)
+                    seen.high_watermark = partition.high_watermark
 
     def _look(self, machine: Machine, known: dict[Partition, Seen]) -> None:
         core = machine.core
@@ -142,12 +147,7 @@ class Promises:
         )
         seen.durable, seen.start = log.durable_end, log.start_offset
         if high_watermark > seen.high_watermark:
-            if leading:
-                self._copies(machine, key, history, high_watermark)
-            if self.compacts and log.config.compact:
-                history.end = max(history.end, high_watermark)
-            else:
-                history.committed(who, log, seen.high_watermark, high_watermark)
+            self._committed(machine, key, history, seen, high_watermark, leading=leading)
         if end < seen.end:
             self.rare.count("divergent truncation")
         if leading and (not seen.leading or epoch != seen.epoch):
@@ -156,6 +156,18 @@ class Promises:
             if self.on_led is not None:
                 self.on_led(machine, partition.topic, partition.index, epoch)
         seen.high_watermark, seen.end, seen.leading, seen.epoch = high_watermark, end, leading, epoch
+
+    def _committed(
+        self, machine: Machine, key: Key, history: History, seen: Seen, high_watermark: int, *, leading: bool
+    ) -> None:
+        """A node calls more committed than before."""
+        log = seen.partition.log
+        if leading:
+            self._copies(machine, key, history, high_watermark)
+        if self.compacts and log.config.compact:
+            history.end = max(history.end, high_watermark)
+        else:
+            history.committed(f"node {machine.node_id}", log, seen.high_watermark, high_watermark)
 
     def _copies(self, leader: Machine, key: Key, history: History, end: int) -> None:
         """A leader calls something committed: enough disks must have it."""
