@@ -33,6 +33,8 @@ class Homes:
     def plan(self, absent: list[Absent], *, starting: bool) -> list[tuple[LogDirectory, list[Absent]]]:
         """The partitions to create, by directory. starting: they were not created just now, but may have been here."""
         directories, planned = self.node.directory, dict[str, int]()
+        if not directories.items:  # the node is about to end
+            return []
         avoided = self._avoided()
         found: dict[str, tuple[LogDirectory, list[Absent]]] = {}
         for topic, index, part in absent:

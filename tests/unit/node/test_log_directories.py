@@ -312,3 +312,12 @@ def test_a_stop_was_clean_if_all_directories_say_so_of_the_same_epoch(rig: Rig) 
     rig.node.others[THERE].remove(f"{THERE}/.kafka_cleanshutdown")
     rig.reboot(lambda: None)
     assert core_of(rig).directory.previous_broker_epoch == -1
+
+
+def test_nothing_is_placed_by_a_node_that_is_about_to_end_without_a_directory(rig: Rig) -> None:
+    core = core_of(rig)
+    topic, part = core.image.topics[TOPIC], image(rig, 0)
+    for disk in (rig.node.others[THERE], rig.node.disk):
+        core.storage_broke(DiskError("dead"), disk)
+    assert core.failure is not None
+    assert core.partitions.homes.plan([(topic, 0, part)], starting=False) == []
