@@ -423,6 +423,25 @@ class Log(StoredLog):
         self.names_unflushed = True
         self._begin_queue()
 
+    def adopt(self, other: Log) -> None:
+        """Go on with the files of another log, a copy of this one, which are durable (`relocation`). Nothing may be
+        queued. Readers that hold regions of the old files go on."""
+        assert self.written_end == self.end_offset == other.end_offset
+        newest = self.active.newest()
+        for segment in self.segments.items:
+            segment.release()
+        self.disk, self.directory = other.disk, other.directory
+        self.segments, self.active = other.segments, other.active
+        self.active.set_newest(*newest)
+        self.durable_end = self.checkpointed_end = self.end_offset
+        self.bytes_since_checkpoint = self.batches_since_checkpoint = 0
+        self.generation += 1
+        self.unflushed = []
+        self.names_unflushed = False
+        self.forget_opened()
+        self.note_starts()
+        self._begin_queue()
+
     def close(self, sync: bool = True) -> None:
         """Complete the indexes, take a snapshot, flush (sync=False: the caller's sync_all does): the next open with
         clean=True reads no batch."""

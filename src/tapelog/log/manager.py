@@ -61,6 +61,8 @@ class LogDirectory(OffsetFiles):
         self.previous_broker_epoch = -1
         self._round: CheckpointRound | None = None
         self._after_round: list[Callable[[], None]] = []
+        self.futures: list[str] = []
+        """Names of copies (`relocation`) that the last run has left here."""
         self.left_out = False
         """Whether some logs with something new wait for the next checkpoint."""
         self.closed = False
@@ -90,7 +92,7 @@ class LogDirectory(OffsetFiles):
             directory.previous_broker_epoch = text.parse_clean_shutdown(disk.read_file(marker))
             disk.remove(marker)
             disk.sync_dir(path)
-        ownership.clear_away(disk, path)
+        directory.futures = ownership.clear_away(disk, path)
         present = set(directory.partitions())
         if disk.exists(directory._directory_of(names.CLUSTER_METADATA, 0)):
             present.add((names.CLUSTER_METADATA, 0))
@@ -123,17 +125,21 @@ class LogDirectory(OffsetFiles):
         self.disk.remove_tree(aside)
         return True
 
-    def put_aside(self, key: TopicPartition) -> str:
+    def put_aside(self, key: TopicPartition, *, spare: bool = False) -> str:
         """Rename the files of a copy that does not count, open or not, and forget what the checkpoints say of it;
-        returns where they are now. Blocks."""
+        returns where they are now. spare: one that may go, and is to be made anew (`relocation`). Blocks."""
         log = self.logs.pop(key, None)
         if log is not None:
             log.close_files()
-        aside = f"{self.path}/{names.stray_dir(*key, self.entropy.token(16))}"
-        self.disk.rename(self._directory_of(*key), aside)
+        token = self.entropy.token(16)
+        name = names.future_dir(*key, token) if spare else names.stray_dir(*key, token)
+        if spare:
+            self.disk.remove(f"{self._directory_of(*key)}/{names.FUTURE_COMPLETE}")
+            self.futures.append(name)
+        self.disk.rename(self._directory_of(*key), f"{self.path}/{name}")
         self.disk.sync_dir(self.path)
         self.forget(key)
-        return aside
+        return f"{self.path}/{name}"
 
     def topic_id_of(self, topic: str, partition: int) -> bytes | None:
         """The topic id its directory was created for, without opening the log."""
@@ -275,6 +281,44 @@ class LogDirectory(OffsetFiles):
             self._write_cleaned_offsets()
         for cut in cuts:
             cut.carry_out()
+
+    # --- logs that move between directories: relocation.py ---------------------------------------------------------
+
+    def reopened(self, log: Log, path: str) -> Log:
+        """The copy of a log at that path, opened; DiskError if it is not as long. Blocks."""
+        found = Log.open(
+            self.disk,
+            path,
+            topic=log.topic,
+            partition=log.partition,
+            config=log.config,
+            clock=self.clock,
+            recovery_point=log.end_offset,
+            start_offset=log.start_offset,
+            local_start=self.local_starts.of((log.topic, log.partition)),
+            clean=True,
+            topic_id=log.topic_id,
+            sync=False,
+        )
+        if found.end_offset != log.end_offset:
+            raise DiskError(f"{path}: the copy ends at {found.end_offset} instead of {log.end_offset}")
+        return found
+
+    def take_from(self, source: LogDirectory, log: Log) -> None:
+        """A log that was another directory's lives here now."""
+        key = (log.topic, log.partition)
+        source.logs.pop(key, None)
+        self.logs[key] = log
+        self._recovery_points.pop(key, None)
+        self._start_offsets.pop(key, None)
+        cleaned = source.cleaned_offsets.pop(key, None)
+        if cleaned is not None:
+            self.cleaned_offsets[key] = cleaned
+
+    @property
+    def checkpointing(self) -> bool:
+        """Whether a checkpoint is under way: no log may come or go."""
+        return self._round is not None
 
     # --- checkpoints -------------------------------------------------------------------------------------------
 

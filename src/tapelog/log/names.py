@@ -27,6 +27,7 @@ CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
 DELETE_DIR: Final = "-delete"
 STRAY_DIR: Final = "-stray"
 FUTURE_DIR: Final = "-future"
+FUTURE_COMPLETE: Final = "future-complete"
 CLUSTER_METADATA: Final = "__cluster_metadata"
 
 NAME_LENGTH_MAX: Final = 255

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from tapelog.base.ports import Disk, DiskFullError
+from tapelog.base.ports import Disk, DiskError, DiskFullError
 from tapelog.log import checkpoints as text
 from tapelog.log import names
 from tapelog.log.checkpoints import CheckpointError, TopicPartition
@@ -72,6 +72,27 @@ class OffsetFiles:
     def cleaned_offsets_moved(self) -> bool:
         """Whether a log was compacted since they were last written."""
         return self.cleaned_offsets != self._written_cleaned_offsets
+
+    def foretell(self, log: Log, high_watermark: int) -> None:
+        """Durably, before a copy of a log counts here: what a start must know of it. Blocks."""
+        key = (log.topic, log.partition)
+        self._recovery_points[key] = log.end_offset
+        self._start_offsets[key] = log.start_offset
+        self.high_watermarks[key] = high_watermark
+        try:
+            self._write_offsets(names.RECOVERY_POINTS, self._current_recovery_points())
+            self._write_offsets(names.START_OFFSETS, self._current_start_offsets())
+            self._write_offsets(names.HIGH_WATERMARKS, self.high_watermarks)
+            if log.local_start_offset > log.start_offset:
+                self.local_starts.keep({key: log.segments.items[0].base_offset})
+        except DiskError:
+            self.forget(key)
+            raise
+
+    def forget_cleaned(self, key: TopicPartition) -> None:
+        """Durably: what is known of how far a log was compacted will not hold any more. Blocks."""
+        if self.cleaned_offsets.pop(key, None) is not None or key in self._written_cleaned_offsets:
+            self._write_cleaned_offsets()
 
     def forget(self, key: TopicPartition) -> None:
         """Nothing that the files say of a log that is here no more may be believed of another of its name. Blocks."""

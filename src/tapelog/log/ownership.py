@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from tapelog.base.ports import Disk, Entropy
 from tapelog.log import checkpoints as text
 from tapelog.log import names
+
+REPLACES_IN_PLACE: Final = b"in place\n"
+REPLACES_ELSEWHERE: Final = b"elsewhere\n"
+"""What the file says that marks a copy as whole: whether the log that it replaces is in the same directory."""
 
 
 class WrongDirectoryError(Exception):
@@ -31,10 +37,28 @@ def take(disk: Disk, path: str, entropy: Entropy, cluster_id: str, node_id: int)
         raise WrongDirectoryError(f"{path}: meta.properties has no valid directory.id") from None
 
 
-def clear_away(disk: Disk, path: str) -> None:
-    """Remove directories and files whose removal or replacement a crash interrupted."""
+def clear_away(disk: Disk, path: str) -> list[str]:
+    """Remove directories and files whose removal or replacement a crash interrupted, and finish the replacement of a
+    log by its copy (`relocation`). Returns the names of copies that came to nothing: they may go."""
+    futures = []
     for name in disk.listdir(path):
         if name.endswith(names.DELETE_DIR):
             disk.remove_tree(f"{path}/{name}")
         elif name.endswith(names.TEMPORARY):
             disk.remove(f"{path}/{name}")
+        elif names.parse_future_dir(name) is not None and not _promoted(disk, path, name):
+            futures.append(name)
+    return futures
+
+
+def _promoted(disk: Disk, path: str, name: str) -> bool:
+    """Give a copy its plain name, if it is whole and the log that it replaces, which was here, is gone."""
+    key = names.parse_future_dir(name)
+    assert key is not None
+    plain, mark = f"{path}/{names.partition_dir(*key)}", f"{path}/{name}/{names.FUTURE_COMPLETE}"
+    if not disk.exists(mark) or disk.exists(plain) or disk.read_file(mark) != REPLACES_IN_PLACE:
+        return False
+    disk.rename(f"{path}/{name}", plain)
+    disk.sync_dir(path)
+    disk.remove(f"{plain}/{names.FUTURE_COMPLETE}")
+    return True

@@ -85,6 +85,8 @@ class StoredLog:
         self.names_unflushed = loaded.created
         self.staged = -1
         """Base offset of a compacted segment that a restart would put in place already (compaction.swap)."""
+        self.moving = False
+        """Whether it is being copied (relocation): until then it is not compacted."""
         self.note_starts()
 
     # --- read --------------------------------------------------------------------------------------------------
@@ -150,6 +152,10 @@ class StoredLog:
                     if not other.pinned:
                         opened.pop(number).release()
                         break
+
+    def forget_opened(self) -> None:
+        """Internal to the log package: the segments are others now."""
+        self._opened = []
 
     def replace_segments(self, number: int, old: list[Segment], new: Segment) -> None:
         """Internal to the log package: the files of old segments, from that number on, made room for those of a new
@@ -287,7 +293,7 @@ class StoredLog:
         if ticket.generation == self.generation and ticket.end > self.durable_end:
             self.durable_end = ticket.end
         for segment in ticket.rolled:
-            if segment is not self.active:
+            if segment is not self.active and ticket.generation == self.generation:
                 self.keep_open(segment)
 
     def flush(self) -> None:

@@ -130,6 +130,8 @@ class Cleaner:
         now_ms = self.node.clock.monotonic_ms()
         if partition.closed or partition.offline or len(held.segments.items) < 2:
             return None
+        if held.moving:
+            return None
         if held.config.hold or held.config.remote:  # compacted by a default of the cluster: it keeps what it has
             return None
         if not self.schedule.may_clean(key, held, held.config, now_ms) or any(lane.key == key for lane in self.lanes):

@@ -110,6 +110,8 @@ class Lane:
             self._come_to_nothing("the log is gone, or was cut")
         elif held.disk in self.node.hub.full:
             self._come_to_nothing("the disk is full")
+        elif held.moving:
+            self._come_to_nothing("the log is being copied")
         elif not held.config.compact or held.config.hold:
             self._come_to_nothing("its topic is not to be compacted any more")
 
@@ -127,8 +129,8 @@ class Lane:
         held = self.held
         if self._installing or held is None:
             return
-        if self._partition.offline or not held.config.compact or held.config.hold:
-            self._come_to_nothing("its directory is offline, or its topic not to be compacted any more")
+        if self._partition.offline or held.moving or not held.config.compact or held.config.hold:
+            self._come_to_nothing("its directory is offline, it is copied, or its topic not to be compacted any more")
             return
         if not self._groups:
             if isinstance(self._end, Done):

@@ -31,6 +31,7 @@ from tapelog.node.isr import IsrUpdates
 from tapelog.node.lifecycle import Lifecycle
 from tapelog.node.markers import LocalMarkers
 from tapelog.node.metadata import NodeMetadata
+from tapelog.node.moves import Moves
 from tapelog.node.partitions import CLUSTER_METADATA, Partitions
 from tapelog.node.pressure import Pressure
 from tapelog.node.producer_ids import ProducerIds
@@ -42,7 +43,7 @@ from tapelog.replication.partition import Partition
 from tapelog.server.connection import Connection
 from tapelog.server.dispatch import Dispatcher
 from tapelog.server.fetch_sessions import FetchSessions
-from tapelog.server.node_api import CleaningState, LogDir, NodeApi
+from tapelog.server.node_api import CleaningState, FutureReplica, LogDir, NodeApi
 from tapelog.server.routes import ON_CONTROLLER
 from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.message import Message
@@ -118,6 +119,7 @@ class NodeCore(NodeApi):
             self.metadata.active_changed.append(self.presence.active_changed)
         self.housekeeping = Housekeeping(self)
         self.scrubbing = Scrubbing(self)
+        self.moves = Moves(self)
         self.cleaner = Cleaner(self, cleaning)
         self.isr = IsrUpdates(self)
         self.quotas = StorageQuotas(self)
@@ -155,6 +157,7 @@ class NodeCore(NodeApi):
             self.pressure.bound(self.setting_int("tapelog.unflushed.max.bytes"))
             self.isr.start()
             self.partitions.open_all()
+            self.moves.resume()
             self.quotas.configured()
             if self.tier is not None:
                 self.tier.start()
@@ -231,6 +234,7 @@ class NodeCore(NodeApi):
         """Close everything cleanly: the next start reads no more than checkpoints."""
         self.housekeeping.stop()
         self.scrubbing.stop()
+        self.moves.stop()
         self.cleaner.stop()
         if self.tier is not None:
             self.tier.stop()
@@ -406,6 +410,12 @@ class NodeCore(NodeApi):
     def disk_trouble(self, error: DiskError) -> None:
         for directory in self.directory.every:
             self.storage.suspect(error, directory.disk)
+
+    def move_replica(self, topic: str, index: int, path: str) -> None:
+        self.moves.want(topic, index, path)
+
+    def future_replicas(self, path: str) -> list[FutureReplica]:
+        return self.moves.futures(path)
 
     @property
     def log_dirs(self) -> list[LogDir]:

@@ -40,7 +40,8 @@ class Homes:
         for topic, index, part in absent:
             if self._waits(topic, index, part, starting):
                 continue
-            home = directories.named(directory_of(part, self.node.node_id)) or directories.emptiest(planned, avoided)
+            home = directories.named(directory_of(part, self.node.node_id)) or self._preferred(topic, index)
+            home = home or directories.emptiest(planned, avoided)
             planned[home.path] = planned.get(home.path, 0) + 1
             found.setdefault(home.path, (home, []))[1].append((topic, index, part))
         return list(found.values())
@@ -64,6 +65,11 @@ class Homes:
         self._withheld[key] = None
         log.error("%s-%d stays offline: %s", topic.name, index, why)
         return True
+
+    def _preferred(self, topic: TopicImage, index: int) -> LogDirectory | None:
+        """Where somebody wants a replica that was not here yet."""
+        path = self.node.moves.preferred.pop((topic.name, index), "")
+        return next((one for one in self.node.directory.items if one.path == path), None)
 
     def _avoided(self) -> list[str]:
         ids, full = cordoned(self.node), self.node.hub.full

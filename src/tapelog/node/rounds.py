@@ -166,6 +166,13 @@ class DiskRounds:
         for rounds in each:
             rounds.start()
 
+    def moved(self, partition: Partition) -> None:
+        """Its log is on another disk now, where all of it is durable: the old one's rounds concern it no more."""
+        for rounds in self.each:
+            if rounds.hub is not self.hub and partition in rounds.hub.unflushed:
+                rounds.hub.unflushed.remove(partition)
+                self.hub.unflushed.append(partition)
+
     def hung_bytes(self) -> int:
         """What waits for disks that hang."""
         return sum(rounds.waiting_bytes() for rounds in self.each if rounds.hangs)

@@ -180,7 +180,6 @@ class Scrubbing:
         if number < 0 or held.segments.items[number].base_offset != base_offset:
             return
         work = Work(held, number)
-        check = work.check
         try:
             first = record_batch.base_offset(region.file.read(region.begin, 8), 0)
         except DiskError:
@@ -188,6 +187,16 @@ class Scrubbing:
         first = first if base_offset <= first < region.next_offset else base_offset
         doubt = Damage(base_offset, region.begin, region.end, first, region.next_offset, SUSPECTED)
         held.damaged.append(doubt)
+        self._look_at(work, doubt)
+
+    def look_at(self, held: Log, offset: int) -> None:
+        """Somebody could not read the segment that has this offset: see what is damaged, now."""
+        number = held.segments.floor(offset)
+        if number >= 0 and not held.closed:
+            self._look_at(Work(held, number), None)
+
+    def _look_at(self, work: Work, doubt: Damage | None) -> None:
+        held, check = work.log, work.check
 
         def step() -> None:
             work.disk.start_job(work.run, stepped)
@@ -196,7 +205,7 @@ class Scrubbing:
             if failure is None and not check.done and work.stands() and not self._stopped:
                 step()
                 return
-            if doubt in held.damaged:
+            if doubt is not None and doubt in held.damaged:
                 held.damaged.remove(doubt)
             if failure is None and work.stands():
                 for damage in check.damage:

@@ -3,7 +3,8 @@
 That happens when a directory fails, its partition is made anew elsewhere, and the directory comes back; or when a copy
 was put there by hand. Decided once the image is complete. A copy of another topic of that name does not count. Of two
 of the same topic the one counts that a new leader would be chosen for: whose last leader epoch is greater, and then
-which is longer; it has everything that was acknowledged if one of them has. The others are renamed and kept.
+which is longer; it has everything that was acknowledged if one of them has. The others are renamed and kept, unless
+one is a copy that a move within this node (`log.relocation`) had just made.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tapelog.base.ports import DiskError
+from tapelog.log import names
 from tapelog.log.checkpoints import TopicPartition
 from tapelog.log.config import LogConfig
 from tapelog.log.log import Log
@@ -45,7 +47,7 @@ def _chosen(
     part = topic.partition(key[1]) if topic is not None else None
     if topic is None or part is None or node.node_id not in part.replicas:
         return None
-    assigned, best, chosen = directory_of(part, node.node_id), (-1, -1, False), None
+    assigned, best, chosen = directory_of(part, node.node_id), (-1, -1, False, False), None
     for home in homes:
         try:
             if home.topic_id_of(*key) not in (None, topic.id):
@@ -54,9 +56,15 @@ def _chosen(
         except DiskError as error:
             node.storage_broke(error, home.disk)
             continue
-        if (*_rank(opened), home.directory_id == assigned) > best:
-            best, chosen = (*_rank(opened), home.directory_id == assigned), home
+        rank = (*_rank(opened), not _is_new(home, key), home.directory_id == assigned)
+        if rank > best:
+            best, chosen = rank, home
     return chosen
+
+
+def _is_new(home: LogDirectory, key: TopicPartition) -> bool:
+    """Whether it is a copy that nothing was appended to yet, says who made it."""
+    return home.disk.exists(f"{home.path}/{names.partition_dir(*key)}/{names.FUTURE_COMPLETE}")
 
 
 def _rank(opened: Log) -> tuple[int, int]:
@@ -64,7 +72,11 @@ def _rank(opened: Log) -> tuple[int, int]:
 
 
 def _put_aside(node: NodeCore, key: TopicPartition, home: LogDirectory, chosen: LogDirectory | None) -> None:
+    spare = chosen is not None and key in home.logs and _is_new(home, key)
     try:
+        if chosen is not None and spare and _rank(home.logs[key]) == _rank(chosen.logs[key]):
+            home.put_aside(key, spare=True)
+            return
         aside = home.put_aside(key)
     except DiskError as error:
         node.storage_broke(error, home.disk)

@@ -57,6 +57,17 @@ class LogDir:
         self.offline = offline
 
 
+class FutureReplica:
+    """A copy of a replica that is to take its place in another log directory, as DescribeLogDirs tells it."""
+
+    def __init__(self, topic: str, index: int, size_bytes: int, lag: int) -> None:
+        self.topic = topic
+        self.index = index
+        self.size_bytes = size_bytes
+        self.lag = lag
+        """Offsets that it lacks."""
+
+
 class CleaningState:
     """How clean a compacted log is, as DescribeLogDirs tells it."""
 
@@ -236,6 +247,14 @@ class NodeApi:
     def disk_trouble(self, error: DiskError) -> None:
         """Some disk failed, nobody knows which: all are tested."""
         raise NotImplementedError
+
+    def move_replica(self, topic: str, index: int, path: str) -> None:
+        """Begin to move a replica of this node to another of its log directories. KafkaError if it cannot be."""
+        raise NotImplementedError
+
+    def future_replicas(self, path: str) -> list[FutureReplica]:
+        """The replicas that are on their way into that log directory."""
+        return []
 
     @property
     def log_dirs(self) -> list[LogDir]:

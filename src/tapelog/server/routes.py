@@ -120,6 +120,7 @@ _TABLE: Final = (
     Route(29, "DescribeAcls", (1, 3), 2, "described:describe_acls", on=ON_BOTH),
     Route(32, "DescribeConfigs", (1, 4), 4, "configs:describe_configs", on=ON_BOTH),
     Route(33, "AlterConfigs", (0, 2), 2, "configs:alter_configs", on=FORWARDED),
+    Route(34, "AlterReplicaLogDirs", (1, 2), 2, "alter_replica_log_dirs"),
     Route(35, "DescribeLogDirs", (1, 5), 2, "describe_log_dirs"),
     Route(37, "CreatePartitions", (0, 3), 2, "topics:create_partitions", on=FORWARDED),
     Route(42, "DeleteGroups", (0, 2), 2, "groups:delete_groups"),

@@ -4,7 +4,8 @@ Since version 2 a partition that is written or read here has a tagged field of o
 counters since its role began, and rates per second over one and five minutes. `counted_ms` says when they were read, by
 this node's monotonic clock, and that this broker counts at all. A compacted partition has another, `cleaning`: how much
 of it is clean, up to where, and since when, or why it cannot be cleaned. Clients that do not know the tags
-pass over them.
+pass over them. A replica that moves between directories (AlterReplicaLogDirs) is there twice: where it goes as a future
+one, with the offsets that it lacks as its lag.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ def _directory(node: NodeApi, directory: LogDir, wanted: dict[str, list[int]] | 
     if directory.offline:
         result.error_code = int(ErrorCode.KAFKA_STORAGE_ERROR)
         return result
+    futures = node.future_replicas(directory.path)
     for name in sorted(node.topics if wanted is None else wanted):
         state = node.topics.get(name)
         if state is None:
@@ -66,6 +68,11 @@ def _directory(node: NodeApi, directory: LogDir, wanted: dict[str, list[int]] | 
                         cleaning=_cleaning(node, partition),
                     )
                 )
+        topic.partitions += [
+            DescribeLogDirsPartition(future.index, future.size_bytes, future.lag, is_future_key=True)
+            for future in futures
+            if future.topic == name and (wanted is None or future.index in wanted[name])
+        ]
         if topic.partitions:
             result.topics.append(topic)
     return result

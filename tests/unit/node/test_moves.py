@@ -1,0 +1,408 @@
+"""AlterReplicaLogDirs: a replica moves to another log directory of its node while it is written and read."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+from tapelog.base.ports import DiskError
+from tapelog.log import relocation
+from tapelog.node import moves
+from tapelog.node.core import NodeCore
+from tapelog.sim.disk import SimDisk
+from tapelog.wire.errors import ErrorCode
+from tapelog.wire.messages.alter_replica_log_dirs_request import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirTopic,
+)
+from tapelog.wire.messages.describe_log_dirs_request import DescribeLogDirsRequest
+from tapelog.wire.messages.describe_log_dirs_response import DescribeLogDirsPartition
+from tests.support.rig import TOPIC, Rig, produce_request, values_of
+
+HERE, THERE = "logs", "more"
+RECORDS = 30
+STRIDE = 1 if os.environ.get("TAPELOG_EVERY_STEP") else 37
+"""Crashes at every so-manieth operation of the disks."""
+
+
+class CrashError(BaseException):
+    """The process ends here."""
+
+
+def core_of(rig: Rig) -> NodeCore:
+    assert rig.node.core is not None
+    return rig.node.core
+
+
+def grown(directories: tuple[str, ...] = (HERE, THERE), **configs: Any) -> Rig:
+    """Thirty records in some ten segments of the first directory."""
+    settings: dict[str, Any] = {"metadata_log_dir": directories[0]} if len(directories) > 2 else {}
+    rig = Rig(directories=directories, cordoned_log_dirs=THERE, **settings)
+    rig.create(internal_segment_bytes="600", index_interval_bytes="100", **configs)
+    for number in range(RECORDS):
+        assert rig.produce(rig.batch(value(number))).error_code == 0
+    core_of(rig).settings.static.pop("cordoned.log.dirs", None)
+    rig.node.settings.pop("cordoned.log.dirs", None)
+    assert home(rig) == HERE
+    return rig
+
+
+@pytest.fixture(autouse=True)
+def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(relocation, "STEP_BYTES", 400)
+    monkeypatch.setattr(moves, "LAST_BYTES", 200)
+
+
+@pytest.fixture
+def rig() -> Rig:
+    return grown()
+
+
+def value(number: int) -> bytes:
+    return b"%03d" % number * 30
+
+
+def home(rig: Rig) -> str:
+    return rig.partition().log.directory.partition("/")[0]
+
+
+def disk_of(rig: Rig, path: str) -> SimDisk:
+    return rig.node.others.get(path, rig.node.disk)
+
+
+def move(rig: Rig, path: str = THERE, topic: str = TOPIC, index: int = 0) -> int:
+    topics = [AlterReplicaLogDirTopic(name=topic, partitions=[index])]
+    request = AlterReplicaLogDirsRequest(dirs=[AlterReplicaLogDir(path=path, topics=topics)])
+    (result,) = rig.client.call(request, 2).results
+    assert result.topic_name == topic
+    return int(result.partitions[0].error_code)
+
+
+def moved(rig: Rig, path: str = THERE) -> bool:
+    for _ in range(400):
+        if home(rig) == path and not core_of(rig).moves.all:
+            return True
+        rig.node.pass_time(100)
+    return False
+
+
+def everything(rig: Rig) -> list[bytes | None]:
+    found: list[bytes | None] = []
+    while True:
+        data = rig.fetch(len(found))
+        assert data.error_code == 0
+        if not values_of(data):
+            return found
+        found += values_of(data)
+
+
+def described(rig: Rig, path: str) -> list[DescribeLogDirsPartition]:
+    results = rig.client.call(DescribeLogDirsRequest(topics=None), 4).results
+    (found,) = [result for result in results if result.log_dir == path]
+    return [part for topic in found.topics if topic.name == TOPIC for part in topic.partitions]
+
+
+def left(rig: Rig, path: str) -> list[str]:
+    """What there is of the partition in a directory."""
+    return [name for name in disk_of(rig, path).listdir(path) if name.startswith(f"{TOPIC}-0")]
+
+
+def slow(rig: Rig, rate: int = 1000) -> None:
+    core_of(rig).settings.static["replica.alter.log.dirs.io.max.bytes.per.second"] = str(rate)
+
+
+def test_a_replica_moves_and_everything_is_there(rig: Rig) -> None:
+    assert move(rig) == 0
+    assert moved(rig)
+    rig.node.pass_time(1000)
+    assert everything(rig) == [value(number) for number in range(RECORDS)]
+    assert left(rig, HERE) == []
+    assert left(rig, THERE) == [f"{TOPIC}-0"]
+    assert rig.produce(rig.batch(value(RECORDS))).base_offset == RECORDS
+    rig.node.invariants()
+    part = core_of(rig).image.partition(TOPIC, 0)
+    assert part is not None
+    assert part.directories == (core_of(rig).directory.items[1].directory_id,), "the controller knows"
+
+
+@pytest.mark.parametrize("how", ["stop", "kill", "power_cut"])
+def test_what_is_written_after_a_move_is_there_after_a_restart(rig: Rig, how: str) -> None:
+    move(rig)
+    assert moved(rig)
+    for number in range(RECORDS, RECORDS + 5):
+        assert rig.produce(rig.batch(value(number))).error_code == 0
+    rig.reboot(getattr(rig.node, how))
+    assert home(rig) == THERE
+    assert everything(rig) == [value(number) for number in range(RECORDS + 5)]
+
+
+def test_it_is_shown_as_a_future_replica_with_what_it_lacks(rig: Rig) -> None:
+    slow(rig)
+    assert move(rig) == 0
+    rig.node.pass_time(1500)
+    (current,) = described(rig, HERE)
+    (future,) = described(rig, THERE)
+    assert (current.is_future_key, future.is_future_key) == (False, True)
+    assert 0 < future.partition_size < current.partition_size
+    assert 0 < future.offset_lag < RECORDS
+    before = future.offset_lag
+    rig.node.pass_time(1500)
+    assert described(rig, THERE)[0].offset_lag < before
+    assert moved(rig)
+    assert described(rig, HERE) == []
+    (current,) = described(rig, THERE)
+    assert not current.is_future_key
+
+
+def test_the_rate_is_kept(rig: Rig) -> None:
+    slow(rig)
+    move(rig)
+    size = rig.partition().log.size_bytes
+    rig.node.pass_time(size // 2)
+    assert home(rig) == HERE
+    assert moved(rig)
+
+
+def test_what_comes_in_the_meantime_comes_along(rig: Rig) -> None:
+    slow(rig, 8000)
+    move(rig)
+    number = RECORDS
+    while home(rig) == HERE:
+        assert rig.produce(rig.batch(value(number))).base_offset == number
+        number += 1
+        rig.node.pass_time(50)
+        assert number < 1000
+    assert number > RECORDS + 20
+    assert everything(rig) == [value(one) for one in range(number)]
+
+
+def test_answers_that_wait_for_the_old_disk_come_when_the_new_one_has_it(rig: Rig) -> None:
+    disk_of(rig, HERE).flush_ms_min = disk_of(rig, HERE).flush_ms_max = 60_000
+    answers = rig.later(produce_request((TOPIC, 0, rig.batch(value(RECORDS)))), 9)
+    rig.node.pass_time(10)
+    assert not answers
+    core_of(rig).moves.want(TOPIC, 0, THERE)
+    rig.node.pass_time(2000)
+    assert home(rig) == THERE
+    assert answers and answers[0].responses[0].partition_responses[0].error_code == 0
+    again = rig.later(produce_request((TOPIC, 0, rig.batch(value(RECORDS + 1)))), 9)
+    rig.node.pass_time(100)
+    assert again, "the next one goes to the new disk"
+    disk_of(rig, HERE).flush_ms_min, disk_of(rig, HERE).flush_ms_max = 0, 5
+    rig.reboot(rig.node.power_cut)
+    assert everything(rig) == [value(number) for number in range(RECORDS + 2)]
+
+
+def test_another_directory_ends_a_move_and_so_does_its_own(rig: Rig) -> None:
+    slow(rig)
+    move(rig)
+    rig.node.pass_time(1500)
+    assert move(rig, HERE) == 0
+    rig.node.pass_time(100)
+    assert described(rig, THERE) == []
+    assert left(rig, THERE) == []
+    rig.node.pass_time(60_000)
+    assert home(rig) == HERE
+    assert not rig.partition().log.moving
+
+
+@pytest.mark.parametrize("how", ["stop", "kill", "power_cut"])
+def test_a_restart_begins_a_move_anew(rig: Rig, how: str) -> None:
+    slow(rig)
+    move(rig)
+    rig.node.pass_time(1500)
+    assert any(name.endswith("-future") for name in left(rig, THERE))
+    rig.reboot(getattr(rig.node, how))
+    core_of(rig).settings.static.pop("replica.alter.log.dirs.io.max.bytes.per.second", None)
+    assert moved(rig)
+    rig.node.pass_time(1000)
+    assert left(rig, THERE) == [f"{TOPIC}-0"]
+    assert everything(rig) == [value(number) for number in range(RECORDS)]
+
+
+def test_a_log_that_is_cut_meanwhile_is_copied_anew(rig: Rig) -> None:
+    slow(rig)
+    move(rig)
+    rig.node.pass_time(3000)
+    log = rig.partition().log
+    log.truncate_to(5)
+    log.flush()
+    rig.partition().truncated()
+    rig.node.pass_time(100)
+    for number in range(20):
+        assert rig.produce(rig.batch(b"new %d" % number)).base_offset == 5 + number
+    slow(rig, 1 << 40)
+    assert moved(rig)
+    assert everything(rig) == [*(value(number) for number in range(5)), *(b"new %d" % number for number in range(20))]
+
+
+def test_what_retention_deletes_meanwhile_does_not_come_back() -> None:
+    rig = grown(retention_bytes="2000")
+    slow(rig)
+    move(rig)
+    rig.node.pass_time(1500)
+    core_of(rig).housekeeping.retain((TOPIC, 0))
+    first = rig.partition().log.segments.items[0].base_offset
+    assert first > 5
+    assert moved(rig)
+    rig.node.pass_time(1000)
+    log = rig.partition().log
+    assert log.start_offset == log.segments.items[0].base_offset == first
+    rig.reboot(rig.node.power_cut)
+    assert rig.partition().log.start_offset == first
+    assert rig.values(offset=first)[0] == value(first)
+
+
+def test_a_topic_that_is_deleted_meanwhile_leaves_nothing(rig: Rig) -> None:
+    slow(rig)
+    move(rig)
+    rig.node.pass_time(1500)
+    rig.delete()
+    rig.node.pass_time(20_000)
+    assert left(rig, HERE) == left(rig, THERE) == []
+    assert not core_of(rig).moves.all
+
+
+def test_a_directory_that_fails_ends_the_moves_there(rig: Rig) -> None:
+    slow(rig)
+    move(rig)
+    rig.node.pass_time(1500)
+    disk_of(rig, THERE).broken = True
+    rig.node.pass_time(60_000)
+    assert not core_of(rig).moves.all
+    assert home(rig) == HERE
+    assert everything(rig) == [value(number) for number in range(RECORDS)]
+    assert move(rig) == ErrorCode.KAFKA_STORAGE_ERROR
+
+
+def test_a_move_waits_for_room(rig: Rig) -> None:
+    there = disk_of(rig, THERE)
+    used = there.total_bytes() - there.free_bytes()
+    there.capacity_bytes = used + 2000
+    move(rig)
+    rig.node.pass_time(30_000)
+    assert home(rig) == HERE
+    assert core_of(rig).moves.all
+    there.capacity_bytes = 1 << 40
+    assert moved(rig)
+    assert everything(rig) == [value(number) for number in range(RECORDS)]
+
+
+def test_a_source_that_fails_right_after_the_swap_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    rig = grown(directories=("meta", HERE, THERE))
+    here, rename = disk_of(rig, HERE), SimDisk.rename
+
+    def fails(disk: SimDisk, old: str, new: str) -> None:
+        if disk is here and new.endswith("-delete"):
+            raise DiskError("input/output error")
+        rename(disk, old, new)
+
+    monkeypatch.setattr(SimDisk, "rename", fails)
+    assert move(rig) == 0
+    assert moved(rig)
+    rig.node.pass_time(100)
+    assert list(core_of(rig).directory.offline) == [HERE]
+    assert rig.produce(rig.batch(value(RECORDS))).error_code == 0
+    monkeypatch.undo()
+    rig.reboot(rig.node.power_cut)
+    assert home(rig) == THERE, "it has more than what was left behind"
+    assert everything(rig) == [value(number) for number in range(RECORDS + 1)]
+
+
+def test_a_destination_that_fails_at_the_swap_costs_nothing(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    there, rename = disk_of(rig, THERE), SimDisk.rename
+
+    def fails(disk: SimDisk, old: str, new: str) -> None:
+        if disk is there and new == f"{THERE}/{TOPIC}-0":
+            raise DiskError("input/output error")
+        rename(disk, old, new)
+
+    monkeypatch.setattr(SimDisk, "rename", fails)
+    assert move(rig) == 0
+    rig.node.pass_time(2000)
+    assert list(core_of(rig).directory.offline) == [THERE]
+    assert home(rig) == HERE
+    assert rig.produce(rig.batch(value(RECORDS))).error_code == 0
+    monkeypatch.undo()
+    rig.reboot(rig.node.power_cut)
+    assert everything(rig) == [value(number) for number in range(RECORDS + 1)]
+
+
+@pytest.mark.parametrize(
+    ("topic", "index", "path", "code"),
+    [
+        (TOPIC, 0, "nowhere", ErrorCode.LOG_DIR_NOT_FOUND),
+        (TOPIC, 7, THERE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        ("nothing", 0, THERE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        ("x" * 249, 0, THERE, ErrorCode.INVALID_TOPIC_EXCEPTION),
+        (TOPIC, 0, HERE, ErrorCode.NONE),
+        (TOPIC, 0, THERE + "/", ErrorCode.NONE),
+    ],
+)
+def test_what_cannot_be_moved_is_told(rig: Rig, topic: str, index: int, path: str, code: ErrorCode) -> None:
+    assert move(rig, path, topic, index) == code
+
+
+def test_nothing_moves_to_a_cordoned_directory() -> None:
+    rig = Rig(directories=(HERE, THERE), cordoned_log_dirs=THERE)
+    rig.create()
+    assert move(rig) == ErrorCode.INVALID_REPLICA_ASSIGNMENT
+
+
+def bomb(rig: Rig, at: int) -> list[int]:
+    """Let the process end at that operation of the disks; counts them."""
+    counted = [0]
+    for disk in (rig.node.disk, *rig.node.others.values()):
+        alive = disk.check_alive
+
+        def check(alive=alive) -> None:  # type: ignore[no-untyped-def]
+            counted[0] += 1
+            if counted[0] == at:
+                raise CrashError
+            alive()
+
+        disk.check_alive = check  # type: ignore[method-assign]
+    return counted
+
+
+def live(at: int, how: str) -> int:
+    """A move with somebody writing, ended at an operation of the disks; how many there were."""
+    rig = grown()
+    acknowledged = RECORDS
+    move(rig)
+    counted = bomb(rig, at)
+    try:
+        while (home(rig) == HERE or acknowledged < RECORDS + 5) and acknowledged < 200:
+            answers = rig.later(produce_request((TOPIC, 0, rig.batch(value(acknowledged)))), 9)
+            rig.node.pass_time(10)
+            if answers and answers[0].responses[0].partition_responses[0].error_code == 0:
+                acknowledged += 1
+        rig.node.pass_time(200)
+    except CrashError:
+        pass
+    for disk in (rig.node.disk, *rig.node.others.values()):
+        del disk.check_alive
+    rig.reboot(getattr(rig.node, how))
+    found = everything(rig)
+    assert found[:acknowledged] == [value(number) for number in range(acknowledged)]
+    assert len(found) <= acknowledged + 1
+    rig.node.invariants()
+    assert moved(rig) or home(rig) == HERE
+    rig.node.pass_time(2000)
+    assert everything(rig) == found
+    assert sorted(left(rig, HERE) + left(rig, THERE)) == [f"{TOPIC}-0"], "one copy, and nothing else"
+    assert rig.produce(rig.batch(b"next")).base_offset == len(found)
+    rig.reboot(rig.node.power_cut)
+    assert everything(rig) == [*found, b"next"]
+    return counted[0]
+
+
+@pytest.mark.parametrize("how", ["kill", "power_cut"])
+def test_a_crash_at_any_step_loses_nothing_and_leaves_one_copy(how: str) -> None:
+    total = live(1 << 60, how)
+    assert total > 100
+    for at in range(1 if how == "kill" else 1 + STRIDE // 2, total, STRIDE):
+        live(at, how)
