@@ -69,7 +69,8 @@ def advance(
 ) -> Step:
     """How far the next trigger goes from `start`.
 
-    `first`: start is what `initial` gave in this run, nothing is in the checkpoint yet. `everything`: Spark asked for
+    `first`: start is what `initial` gave in this run, and no batch has been planned since: nothing is in the checkpoint
+    yet. True once more, and a query from the latest would never move. `everything`: Spark asked for
     all that there is, limits do not count. `pinned`: what was there when an availableNow query began; the minimum
     does not hold such a query back, as it would end with rows unread. `pause` waits between attempts.
     """
@@ -106,9 +107,10 @@ def plan_stream(
 ) -> Plan:
     """The ranges from start to end: again and again the same, unless data was lost in between.
 
-    `first` as in `advance`: an end before the start is then no loss, but a first batch that is replayed.
+    `first` as in `advance`, and true for the first batch of a run only: an end before the start is then no loss, but a
+    first batch that is replayed.
     """
-    if first and may_differ_again(options) and all(end.get(of, 0) <= offset for of, offset in start.items()):
+    if first and may_differ_again(options) and all(of in start and offset <= start[of] for of, offset in end.items()):
         return Plan((), _replayed(start, end))
     new = [of for of in sorted(end) if of not in start]
     found = view.earliest(new) if new else {}

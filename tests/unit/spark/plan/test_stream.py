@@ -176,6 +176,22 @@ def test_a_first_batch_from_the_latest_is_empty_so_that_its_beginning_is_in_the_
     assert told(plan_stream(given, there, found.end, advance(given, there, found.end, now_ms=0).end)) == "t-0:10-15"
 
 
+def test_a_new_partition_in_what_is_called_a_first_batch_is_read() -> None:
+    given, there = options(True), world(t=[(0, 10), (0, 5)])
+    assert told(plan_stream(given, there, {T0: 10}, {T0: 10, T1: 5}, first=True)) == "t-1:0-5"
+
+
+def test_a_query_from_the_latest_moves_after_its_first_batch() -> None:
+    given, there = options(True), world(t=[(0, 10)])
+    start, read = initial(given, there), []
+    for batch in range(3):
+        there.logs[T0] = (0, there.logs[T0][1] + 5)
+        end = advance(given, there, start, now_ms=0, first=batch == 0).end
+        read.append(told(plan_stream(given, there, start, end, first=batch == 0)))
+        start = end
+    assert read == ["", "t-0:10-20", "t-0:20-25"]
+
+
 def test_a_first_batch_whose_beginning_stays_the_same_is_not_empty() -> None:
     given, there = options(True, startingOffsets="earliest"), world(t=[(0, 10)])
     assert advance(given, there, initial(given, there), now_ms=0, first=True).end == {T0: 10}
