@@ -25,6 +25,8 @@ class Side:
     """A server process that can be started, measured and stopped. `start` returns seconds to its first answer."""
 
     name = ""
+    patience_s = 60.0
+    """How long a start may take."""
 
     def __init__(self, folder: Path, core: int | None) -> None:
         self.folder = folder
@@ -64,7 +66,7 @@ class Side:
                     admin.wait_first_answer(self.port, timeout_s=0.5)
                     return time.monotonic() - begin
                 except admin.AdminError:
-                    if self.process.poll() is not None or time.monotonic() - begin > 60:
+                    if self.process.poll() is not None or time.monotonic() - begin > self.patience_s:
                         tail = log.read_text(errors="replace")[-2000:]
                         raise Missing(f"{self.name} does not come up: {' '.join(command)}\n{tail}") from None
         except BaseException:
