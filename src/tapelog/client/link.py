@@ -79,6 +79,11 @@ class Link:
             return False
         return self._transport.quiet()
 
+    @property
+    def ready(self) -> bool:
+        """Has an answer (or the end) come in?"""
+        return self.over or self._transport.ready
+
     def send(self, request: Message, answers: type[R], version: int, deadline: Deadline) -> Ticket[R]:
         """Send a request; the ticket fetches its answer, which is decoded as `answers`."""
         self._check()

@@ -8,6 +8,7 @@ connection may be somebody else's.
 
 from __future__ import annotations
 
+import select
 import socket
 import ssl
 import struct
@@ -63,6 +64,15 @@ class Transport:
         except OSError:
             pass
         return False
+
+    @property
+    def ready(self) -> bool:
+        """Would reading not block?"""
+        if isinstance(self._sock, ssl.SSLSocket) and self._sock.pending():
+            return True
+        watch = select.poll()  # select() cannot watch a descriptor above 1023
+        watch.register(self._sock, select.POLLIN)
+        return bool(watch.poll(0))
 
     def close(self) -> None:
         """Give the socket back, without a word."""
