@@ -137,6 +137,11 @@ def read_options(options: Mapping[str, str], *, streaming: bool) -> ReadOptions:
     )
 
 
+def columns_asked(options: Mapping[str, str]) -> tuple[str, ...]:
+    """The columns of a read, of either kind; nothing else is looked at."""
+    return _columns(Given(options))
+
+
 def _refuse_or_warn(given: Given, streaming: bool) -> tuple[str, ...]:
     """Options of the other kind of query: refused where Spark refuses them, told where it passes them over."""
     if not streaming:

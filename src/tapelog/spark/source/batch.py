@@ -1,0 +1,65 @@
+"""A batch read: ranges on the driver, rows in the executors."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from pyspark.sql.datasource import DataSourceReader, InputPartition
+
+from tapelog.spark.plan import Filter, Range, ReadOptions, exact, plan_batch
+from tapelog.spark.source.errors import explained
+from tapelog.spark.source.reading import read_range
+from tapelog.spark.source.translate import always_true, translated
+from tapelog.spark.source.view import view_of
+
+LOG = logging.getLogger("tapelog.spark")
+
+
+class BatchReader(DataSourceReader):  # type: ignore[misc]
+    """Reads what the options say; offsets are fixed when Spark asks for the partitions."""
+
+    def __init__(self, options: ReadOptions) -> None:
+        self.options = options
+        self.filters: list[Filter] = []
+        if hasattr(DataSourceReader, "pushFilters"):
+            self.pushFilters = _Pushing(self)
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """One per range; a single empty one where there is nothing to read."""
+        with explained(), view_of(self.options.connection) as view:
+            plan = plan_batch(self.options, view, filters=self.filters)
+        for warning in (*self.options.warnings, *plan.warnings):
+            LOG.warning(warning)
+        return [InputPartition(piece) for piece in plan.ranges] or [InputPartition(None)]
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        """The rows of one range, as Arrow batches."""
+        piece: Range | None = partition.value
+        return iter(()) if piece is None else read_range(self.options, piece)
+
+
+class _Pushing:
+    """pushFilters of one reader.
+
+    A reader that defines the method is refused where spark.sql.python.filterPushdown.enabled is off, which nobody tells
+    a reader beforehand. PySpark looks at `__func__` to see whether it is defined: this one looks inherited, and works
+    where it is called.
+    """
+
+    __func__ = staticmethod(getattr(DataSourceReader, "pushFilters", None) or (lambda self, filters: filters))
+
+    def __init__(self, reader: BatchReader) -> None:
+        self.reader = reader
+
+    def __call__(self, filters: list[Any]) -> Iterable[Any]:
+        """Keep what narrows ranges; give back what Spark must still apply."""
+        left = []
+        for given in filters:
+            known = translated(given)
+            if known is not None:
+                self.reader.filters.append(known)
+            if not always_true(given) and (known is None or not exact(known)):
+                left.append(given)
+        return left

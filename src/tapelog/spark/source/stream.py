@@ -1,0 +1,125 @@
+"""A streaming read: offsets decided on the driver, rows in the executors. The checkpoint is that of the Kafka source.
+
+Spark keeps one reader on the driver for as long as the query runs, and pickles copies of it to the executors. `commit`
+does nothing: Spark does not call it for the last batch, so nothing may depend on it.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+
+from tapelog.spark.plan import (
+    Offsets,
+    Pace,
+    Range,
+    ReadOptions,
+    advance,
+    initial,
+    offsets_from_checkpoint,
+    offsets_to_value,
+    plan_stream,
+)
+from tapelog.spark.source.errors import explained
+from tapelog.spark.source.reading import read_range
+from tapelog.spark.source.view import view_of
+
+try:  # from PySpark 4.2 on
+    from pyspark.sql.streaming.datasource import (
+        ReadAllAvailable,
+        ReadLimit,
+        ReadMaxBytes,
+        ReadMaxRows,
+        ReadMinRows,
+        SupportsTriggerAvailableNow,
+    )
+except ImportError:
+    ReadAllAvailable = ReadLimit = ReadMaxBytes = ReadMaxRows = ReadMinRows = None
+
+    class SupportsTriggerAvailableNow:  # type: ignore[no-redef]
+        """Not there yet: Spark then reads everything in one batch."""
+
+
+LOG = logging.getLogger("tapelog.spark")
+
+
+class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
+    """Reads a topic for as long as the query runs."""
+
+    def __init__(self, options: ReadOptions) -> None:
+        self.options = options
+        self._initial: Offsets | None = None
+        """What this run began with, if it began anew."""
+        self._end: Offsets | None = None
+        self._available: Offsets | None = None
+        self._pinned: Offsets | None = None
+        self._pace = Pace()
+        for warning in options.warnings:
+            LOG.warning(warning)
+
+    def initialOffset(self) -> dict[str, Any]:
+        """Where a new query begins."""
+        with explained(), view_of(self.options.connection) as view:
+            self._initial = initial(self.options, view)
+        return offsets_to_value(self._initial)
+
+    def getDefaultReadLimit(self) -> Any:
+        """A limit that is not ReadAllAvailable where the options limit a trigger: the options themselves are used."""
+        options = self.options
+        if options.max_offsets is not None:
+            return ReadMaxRows(options.max_offsets)
+        if options.max_bytes is not None:
+            return ReadMaxBytes(options.max_bytes)
+        return ReadAllAvailable() if options.min_offsets is None else ReadMinRows(options.min_offsets)
+
+    def latestOffset(self, start: dict[str, Any] | None = None, limit: Any = None) -> dict[str, Any]:
+        """How far the next batch goes. PySpark 4.0 and 4.1 give no start: then the last batch's end is taken."""
+        with explained(), view_of(self.options.connection) as view:
+            begins = offsets_from_checkpoint(start) if start is not None else self._end or self._initial
+            step = advance(
+                self.options,
+                view,
+                begins or {},
+                now_ms=time.time_ns() // 1_000_000,
+                pace=self._pace,
+                first=begins is not None and begins == self._initial,
+                everything=begins is None or (ReadAllAvailable is not None and isinstance(limit, ReadAllAvailable)),
+                pinned=self._pinned,
+                pause=lambda ms: time.sleep(ms / 1000),
+            )
+        self._pace, self._available = step.pace, step.available
+        return offsets_to_value(step.end)
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        """From here on, no further than what is there now."""
+        with explained(), view_of(self.options.connection) as view:
+            self._pinned = advance(self.options, view, {}, now_ms=0, everything=True).available
+
+    def reportLatestOffset(self) -> dict[str, Any] | None:
+        """Where the partitions ended when Spark last asked, for the query's progress."""
+        return None if self._available is None else offsets_to_value(self._available)
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        """The ranges of one batch; the same again when it is replayed."""
+        with explained(), view_of(self.options.connection) as view:
+            begins, ends = offsets_from_checkpoint(start), offsets_from_checkpoint(end)
+            plan = plan_stream(self.options, view, begins, ends, first=begins == self._initial)
+        self._end = ends
+        for warning in plan.warnings:
+            LOG.warning(warning)
+        return [InputPartition(piece) for piece in plan.ranges]
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        """The rows of one range, as Arrow batches."""
+        piece: Range | None = partition.value
+        return iter(()) if piece is None else read_range(self.options, piece)
+
+    def commit(self, end: dict[str, Any]) -> None:
+        """Nothing: see above."""
+
+    def stop(self) -> None:
+        """Nothing is held."""

@@ -1,0 +1,81 @@
+"""A cluster as planning sees it, by the client's metadata and offsets. What does not exist is left out of answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from tapelog.client import metadata, offsets
+from tapelog.client.cluster import Cluster
+from tapelog.client.errors import UnknownTopicError
+from tapelog.client.metadata import TopicInfo
+from tapelog.client.pool import lend
+from tapelog.client.settings import ConnectionSettings
+from tapelog.spark.plan.values import Offsets, TopicPartition
+from tapelog.spark.plan.view import Isolation
+
+LEVELS: Mapping[Isolation, int] = {
+    "read_uncommitted": offsets.READ_UNCOMMITTED,
+    "read_committed": offsets.READ_COMMITTED,
+}
+
+
+class ClusterView:
+    """`plan.View` of a cluster that was lent. Each `partitions` asks about the topics anew, so that new ones show."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def topics(self) -> Iterable[str]:
+        """The names of all topics that are not internal."""
+        return [info.name for info in self._cluster.all_topics() if not info.internal]
+
+    def partitions(self, topics: Sequence[str]) -> Mapping[str, Sequence[int]]:
+        """The partitions of those topics that exist."""
+        self._cluster.forget()
+        found = self._infos(topics)
+        return {name: [one.partition for one in info.partitions] for name, info in found.items()}
+
+    def earliest(self, partitions: Sequence[TopicPartition]) -> Offsets:
+        """The first offset of each partition."""
+        return _planned(offsets.earliest(self._cluster, self._existing(partitions)))
+
+    def latest(self, partitions: Sequence[TopicPartition], isolation: Isolation) -> Offsets:
+        """The offset after the last one that may be read."""
+        return _planned(offsets.latest(self._cluster, self._existing(partitions), LEVELS[isolation]))
+
+    def for_times(self, times: Mapping[TopicPartition, int], isolation: Isolation) -> Offsets:
+        """The first offset as young as that; absent where there is none."""
+        asked = {of: times[TopicPartition(*of)] for of in self._existing(list(times))}
+        found = offsets.for_times(self._cluster, asked, LEVELS[isolation])
+        return _planned({of: offset for of, offset in found.items() if offset is not None})
+
+    def _infos(self, topics: Sequence[str]) -> dict[str, TopicInfo]:
+        try:
+            return self._cluster.topics(topics)
+        except UnknownTopicError:
+            if len(topics) <= 1:
+                return {}
+        found: dict[str, TopicInfo] = {}
+        for name in topics:
+            found |= self._infos([name])
+        return found
+
+    def _existing(self, partitions: Sequence[TopicPartition]) -> list[metadata.TopicPartition]:
+        infos = self._infos(list(dict.fromkeys(of.topic for of in partitions)))
+        return [
+            metadata.TopicPartition(*of)
+            for of in partitions
+            if of.topic in infos and infos[of.topic].find(of.partition) is not None
+        ]
+
+
+def _planned(found: Mapping[metadata.TopicPartition, int]) -> dict[TopicPartition, int]:
+    return {TopicPartition(*of): offset for of, offset in found.items()}
+
+
+@contextmanager
+def view_of(settings: ConnectionSettings) -> Iterator[ClusterView]:
+    """A view for the length of a `with`; connections are kept for the next one."""
+    with lend(settings) as cluster:
+        yield ClusterView(cluster)
