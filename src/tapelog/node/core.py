@@ -118,8 +118,7 @@ class NodeCore(NodeApi):
         if self.presence is not None:
             self.metadata.active_changed.append(self.presence.active_changed)
         self.housekeeping = Housekeeping(self)
-        self.scrubbing = Scrubbing(self)
-        self.moves = Moves(self)
+        self.scrubbing, self.moves = Scrubbing(self), Moves(self)
         self.cleaner = Cleaner(self, cleaning)
         self.isr = IsrUpdates(self)
         self.quotas = StorageQuotas(self)

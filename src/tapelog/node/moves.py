@@ -49,6 +49,8 @@ class Moves:
         self.all: dict[Key, Move] = {}
         self.preferred: dict[Key, str] = {}
         """Directories for replicas that are not here yet."""
+        self.hopeless_until_ms: dict[Key, int] = {}
+        """Logs that could not be made anew, and until when that is not tried again."""
         self.stopped = False
 
     def want(self, topic: str, index: int, path: str, *, again: bool = False) -> None:
@@ -124,12 +126,29 @@ class Moves:
         return [
             FutureReplica(*key, move.copy.copied_bytes, move.lag)
             for key, move in self.all.items()
-            if move.home.path == path
+            if move.home.path == path and not move.in_place
         ]
+
+    def mend(self, partition: Partition) -> bool:
+        """Have a compacted log that is damaged made anew with what another replica has; False if that cannot be."""
+        from tapelog.node.rebuild import Rebuild
+
+        key, now_ms = (partition.topic, partition.index), self.node.clock.monotonic_ms()
+        home = self.node.directory.of(partition.log.disk)
+        if key in self.all:
+            return self.all[key].in_place
+        if home is None or now_ms < self.hopeless_until_ms.get(key, now_ms) or not Rebuild.possible(partition):
+            return False
+        self.all[key] = Rebuild(self, partition, home)
+        self.node.timers.after(0, self.go_on)
+        return True
 
 
 class Move:
     """One replica on its way."""
+
+    in_place = False
+    """Whether the copy takes the log's place in the same directory."""
 
     def __init__(self, owner: Moves, partition: Partition, home: LogDirectory) -> None:
         self.owner = owner
@@ -141,10 +160,22 @@ class Move:
         self.resting = False
         """Until it is tried again."""
         self.over = False
+        self.copy = self._new_copy()
+        self.log.moving = True
+
+    def _new_copy(self) -> Relocation:
         source = self.node.directory.of(self.log.disk)
         assert source is not None
-        self.copy = Relocation(self.log, source, home)
-        self.log.moving = True
+        return Relocation(self.log, source, self.home)
+
+    def _ready(self) -> bool:
+        """Whether copying may begin; else it goes on later."""
+        return True
+
+    @property
+    def needed_bytes(self) -> int:
+        """Room that the rest of the copy takes."""
+        return self.copy.missing_bytes()
 
     @property
     def lag(self) -> int:
@@ -167,6 +198,8 @@ class Move:
             self._anew(SOON_MS, "the log was cut")
         elif not self._has_room():
             self._anew(LATER_MS, "there is not enough room")
+        elif not self._ready():
+            return
         elif copy.missing_bytes() <= LAST_BYTES:
             self._finish()
         else:
@@ -187,7 +220,7 @@ class Move:
         node, disk = self.node, self.home.disk
         try:
             reserve = reserve_of(node.setting_int("tapelog.disk.reserve.bytes"), disk.total_bytes())
-            fits = disk not in node.hub.full and disk.free_bytes() >= reserve + self.copy.missing_bytes()
+            fits = disk not in node.hub.full and disk.free_bytes() >= reserve + self.needed_bytes
         except (DiskError, OSError):
             return False
         if not fits:
@@ -239,12 +272,15 @@ class Move:
             self.end(str(error), discard=False)
             node.storage_broke(error, copy.home.disk)
             return
-        self.owner.moved += 1
         self._done()
+        self._installed()
         self._settle()
-        log.info("%s-%d is in %s now", partition.topic, partition.index, self.home.path)
         if failure is not None:
             self._broke_after_telling(failure, TELL_MS)
+
+    def _installed(self) -> None:
+        self.owner.moved += 1
+        log.info("%s-%d is in %s now", self.partition.topic, self.partition.index, self.home.path)
 
     def _settle(self) -> None:
         """Everybody who goes by a log's disk learns that it is another one."""
@@ -272,7 +308,7 @@ class Move:
         """What was copied is of no use: from the beginning, after a while."""
         log.info("%s-%d begins anew to move: %s", self.partition.topic, self.partition.index, reason)
         self.copy.discard()
-        self.copy = Relocation(self.log, self.copy.source, self.home)
+        self.copy = self._new_copy()
         self._rest(after_ms)
 
     def _rest(self, for_ms: int) -> None:

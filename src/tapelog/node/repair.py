@@ -114,8 +114,16 @@ class Repair:
 
             tier, self._tier = self._tier, None
             TierRange(self.node, *tier, self.damage, self._told_by_tier).tier_moved()
+        elif self._rebuilt():
+            self.owner.ended(self, RETRY_MS)
         else:
             self._lost("nobody else has it as it was")
+
+    def _rebuilt(self) -> bool:
+        """Whether the log is being made anew: where replicas were compacted differently nothing else helps."""
+        state = self.node.topics.get(self.log.topic)
+        partition = state.partitions[self.log.partition] if state is not None else None
+        return partition is not None and partition.log is self.log and self.node.moves.mend(partition)
 
     def _ask(self, node_id: int, offset: int) -> None:
         left = self.damage.end - self.damage.position - len(self._got)
@@ -212,19 +220,23 @@ class Repair:
         self.owner.ended(self, LOST_MS if alone else RETRY_MS)
 
 
-def _batches(response: Message | None, offset: int, below: int) -> tuple[bytes, int]:
-    """The whole batches of an answer within [offset, below), and the offset behind them; nothing if they do not begin
-    there."""
+def records_of(response: Message | None) -> bytes:
+    """What was fetched of one partition; nothing if it was not."""
     if not isinstance(response, FetchResponse) or not response.responses:
-        return b"", offset
+        return b""
     part = response.responses[0].partitions[0]
     records = part.records
     if part.error_code or records is None:
-        return b"", offset
+        return b""
     if isinstance(records, Slice):
-        data = records.buf[records.start : records.end]
-    else:
-        data = records if isinstance(records, bytes) else records.read()
+        return records.buf[records.start : records.end]
+    return records if isinstance(records, bytes) else records.read()
+
+
+def _batches(response: Message | None, offset: int, below: int) -> tuple[bytes, int]:
+    """The whole batches of an answer within [offset, below), and the offset behind them; nothing if they do not begin
+    there."""
+    data = records_of(response)
     position = 0
     while position + HEADER_SIZE <= len(data):
         size = batch_size(data, position)
