@@ -24,7 +24,7 @@ from tests.support.rig import TOPIC, Rig, produce_request, values_of
 
 HERE, THERE = "logs", "more"
 RECORDS = 30
-STRIDE = 1 if os.environ.get("TAPELOG_EVERY_STEP") else 37
+STRIDE = 1 if os.environ.get("TAPELOG_EVERY_STEP") else 97
 """Crashes at every so-manieth operation of the disks."""
 
 
