@@ -168,6 +168,11 @@ class Disk(Protocol):
         """The size of this file system."""
         ...
 
+    def expect(self, directories: list[str]) -> Callable[[], None]:
+        """A hint: what lies in these directories is about to be read, in this order; small files, the ends of large
+        ones. Call what is returned when that is over."""
+        ...
+
     def start_flush(self, files: list[File], done: Callable[[DiskError | None], None]) -> None:
         """A flush round: make all these files durable in the background, then call done on the caller's loop.
 

@@ -8,10 +8,11 @@ brought to what the newest image says, a bounded number per wake-up, and creatin
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from tapelog.base.ports import DiskError, DiskFullError
+from tapelog.log import names
 from tapelog.log.config import LogConfig
 from tapelog.log.directories import LogDirectories
 from tapelog.log.manager import LogDirectory, NewLog
@@ -75,18 +76,24 @@ class Partitions:
         self._loaded = True
         self.roles.begin()
         for directory in list(self.directory.items):
+            over: Callable[[], None] | None = None
             try:
-                directory.open_all(self._told(directory), self.roles.config_of)
+                keys = [key for key in directory.partitions() if key not in self.directory.twins]
+                over = directory.disk.expect([f"{directory.path}/{names.partition_dir(*key)}" for key in keys])
+                directory.open_all(self._told(directory, keys), self.roles.config_of)
             except DiskError as error:
                 if directory is self.directory.metadata:
                     raise
                 self.node.storage_broke(error, directory.disk)
+            finally:
+                if over is not None:
+                    over()
         if self.node.failure is not None:
             raise self.node.failure
 
-    def _told(self, directory: LogDirectory) -> Iterator[tuple[str, int]]:
+    def _told(self, directory: LogDirectory, keys: list[tuple[str, int]]) -> Iterator[tuple[str, int]]:
         """Its partitions, one by one as they are opened. Where that takes long, it is told how far it is."""
-        clock, keys = self.node.clock, [key for key in directory.partitions() if key not in self.directory.twins]
+        clock = self.node.clock
         began_ms = told_ms = clock.monotonic_ms()
         for number, key in enumerate(keys):
             now_ms = clock.monotonic_ms()

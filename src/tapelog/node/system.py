@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from tapelog.base.handles import Handles
 from tapelog.base.ports import DiskError, DiskFullError, File
+from tapelog.node import read_ahead
 from tapelog.node.limits import FILES_LEAST, files_share, raise_open_files_limit
 from tapelog.node.removal import Removal
 from tapelog.node.workers import THREADS_MAX, Aside, Post, SyncRound, Workers, start_job
@@ -344,6 +345,9 @@ class SystemDisk:
             return os.statvfs(self.root)
         except OSError as error:
             raise _translated(error, self.root) from error
+
+    def expect(self, directories: list[str]) -> Callable[[], None]:
+        return read_ahead.expect(directories)
 
     def start_flush(self, files: list[File], done: Callable[[DiskError | None], None]) -> None:
         if not files:
