@@ -13,7 +13,7 @@ from typing import Final
 
 from tapelog.base.ports import Disk
 from tapelog.log import names
-from tapelog.log.checkpoints import TopicPartition, render_offsets
+from tapelog.log.checkpoints import OffsetLines, TopicPartition
 from tapelog.log.log import Log
 from tapelog.log.snapshots import write_snapshot
 
@@ -40,20 +40,16 @@ class CheckpointRound:
     """See the module. `capture` any number of logs, then `write`, `background_sync`, `settle`, `background_record`,
     `complete`."""
 
-    def __init__(self, disk: Disk, path: str) -> None:
+    def __init__(self, disk: Disk, path: str, lines: dict[str, OffsetLines]) -> None:
         self.disk = disk
         self.path = path
+        self._lines = lines
+        """What the files said at the last checkpoint; no other may use them meanwhile."""
         self.captured: list[Captured] = []
         self.recovery_points: dict[TopicPartition, int] = {}
         self.high_watermarks: dict[TopicPartition, int] = {}
         self.cleaned_offsets: dict[TopicPartition, int] = {}
         self._renamed = False
-
-    def wants(self, log: Log) -> bool:
-        """Whether a log has something new, and nothing queued."""
-        if log.closed or log.written_end != log.end_offset:
-            return False
-        return log.written_end != log.checkpointed_end or log.leader_epoch_cache.dirty
 
     def capture(self, log: Log) -> None:
         """Take note of a log as it is now."""
@@ -103,7 +99,7 @@ class CheckpointRound:
 
     def _record(self, name: str, offsets: dict[TopicPartition, int]) -> None:
         """Write a checkpoint file, unless it says that already."""
-        path, data = f"{self.path}/{name}", render_offsets(offsets)
+        path, data = f"{self.path}/{name}", self._lines.setdefault(name, OffsetLines()).render(offsets)
         try:
             if self.disk.read_file(path) == data:
                 return

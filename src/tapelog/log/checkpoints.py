@@ -37,6 +37,27 @@ def render_offsets(offsets: Mapping[TopicPartition, int]) -> bytes:
     return f"0\n{len(lines)}\n{''.join(lines)}".encode()
 
 
+class OffsetLines:
+    """Renders the same file again and again, as `render_offsets` would: only what has changed costs something. With
+    very many lines a thread that renders them all would keep the loop from the interpreter for long."""
+
+    def __init__(self) -> None:
+        self._offsets: dict[TopicPartition, int] = {}
+        self._lines: dict[TopicPartition, str] = {}
+
+    def render(self, offsets: Mapping[TopicPartition, int]) -> bytes:
+        """The file that says these offsets."""
+        known, lines = self._offsets, self._lines
+        if known.keys() != offsets.keys():
+            lines = self._lines = {key: f"{key[0]} {key[1]} {offsets[key]}\n" for key in sorted(offsets)}
+        else:
+            for key, offset in offsets.items():
+                if known[key] != offset:
+                    lines[key] = f"{key[0]} {key[1]} {offset}\n"
+        self._offsets = dict(offsets)
+        return f"0\n{len(lines)}\n{''.join(lines.values())}".encode()
+
+
 def parse_offsets(data: bytes, what: str) -> dict[TopicPartition, int]:
     """The offsets of a checkpoint file; CheckpointError if it is damaged."""
     offsets: dict[TopicPartition, int] = {}

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from tapelog.base.ports import Clock, Disk, DiskError, Entropy
+from tapelog.log import census, names, ownership
 from tapelog.log import checkpoints as text
-from tapelog.log import names, ownership
 from tapelog.log.checkpoint_round import CHECKPOINT_BATCHES as CHECKPOINT_BATCHES
 from tapelog.log.checkpoint_round import CHECKPOINT_BYTES as CHECKPOINT_BYTES
 from tapelog.log.checkpoint_round import CheckpointRound, costly, recovery_cost
@@ -60,6 +60,7 @@ class LogDirectory(OffsetFiles):
         """Nobody had it before."""
         self.previous_broker_epoch = -1
         self._round: CheckpointRound | None = None
+        self._lines: dict[str, text.OffsetLines] = {}
         self._after_round: list[Callable[[], None]] = []
         self.futures: list[str] = []
         """Names of copies (`relocation`) that the last run has left here."""
@@ -338,7 +339,7 @@ class LogDirectory(OffsetFiles):
         """
         if self._round is not None:
             return False
-        checkpoint = CheckpointRound(self.disk, self.path)
+        checkpoint = CheckpointRound(self.disk, self.path, self._lines)
         try:
             self._capture(checkpoint, high_watermarks, CHECKPOINT_LOGS_MAX)
             checkpoint.write()
@@ -379,7 +380,7 @@ class LogDirectory(OffsetFiles):
 
     def write_checkpoints(self, high_watermarks: Mapping[TopicPartition, int] | None = None) -> None:
         """The same, blocking: for shutdown and tests."""
-        checkpoint = CheckpointRound(self.disk, self.path)
+        checkpoint = CheckpointRound(self.disk, self.path, {})  # one in the background may still be at its lines
         self._capture(checkpoint, self.high_watermarks if high_watermarks is None else high_watermarks, None)
         checkpoint.write()
         checkpoint.background_sync()
@@ -392,7 +393,7 @@ class LogDirectory(OffsetFiles):
     ) -> None:
         """Into this round go the logs with something new; if there are more than limit, those that recovery would have
         to read most of."""
-        waiting = [log for log in self.logs.values() if checkpoint.wants(log)]
+        waiting = census.unrecorded(list(self.logs.values()))
         self.left_out = limit is not None and len(waiting) > limit
         if limit is not None and self.left_out:
             waiting.sort(key=recovery_cost, reverse=True)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from tapelog.base.ports import Disk, DiskError, DiskFullError
+from tapelog.log import census, names
 from tapelog.log import checkpoints as text
-from tapelog.log import names
 from tapelog.log.checkpoints import CheckpointError, TopicPartition
 from tapelog.log.local_starts import LocalStarts
 from tapelog.log.log import Log
@@ -115,17 +115,14 @@ class OffsetFiles:
 
     def _current_recovery_points(self) -> dict[TopicPartition, int]:
         points = dict(self._recovery_points)
-        for key, log in self.logs.items():
-            points[key] = log.checkpointed_end
+        points.update(zip(self.logs, census.checkpointed_ends(list(self.logs.values())), strict=True))
         return points
 
     def _current_start_offsets(self) -> dict[TopicPartition, int]:
         """Only where a log starts later than its first segment, or may start earlier in a tier, as Kafka does."""
         offsets = {key: offset for key, offset in self._start_offsets.items() if key not in self.logs}
-        for key, log in self.logs.items():
-            first = log.segments.items[0].base_offset
-            if log.config.remote or log.start_offset != first:
-                offsets[key] = log.start_offset
+        for log in census.late_starts(list(self.logs.values())):
+            offsets[log.topic, log.partition] = log.start_offset
         return offsets
 
     def _lower_recovery_points(self) -> None:

@@ -35,6 +35,17 @@ def test_damaged_checkpoints_are_noticed(damaged: bytes) -> None:
         text.parse_epochs(damaged, "test")
 
 
+def test_lines_kept_from_the_last_time_say_what_is_true_now() -> None:
+    kept, offsets = text.OffsetLines(), {("b", 1): 5, ("a", 10): 1, ("a", 2): 3}
+    assert kept.render(offsets) == text.render_offsets(offsets)
+    for key, offset in ((("a", 2), 4), (("c", 0), 9), (("a", 10), 0)):
+        offsets[key] = offset
+        assert kept.render(offsets) == text.render_offsets(offsets)
+    del offsets["a", 2]  # of the very dict that was rendered last
+    assert kept.render(offsets) == text.render_offsets(offsets)
+    assert kept.render({}) == text.render_offsets({})
+
+
 def test_leader_epoch_checkpoint() -> None:
     assert text.render_epochs([(0, 0), (3, 17)]) == b"0\n2\n0 0\n3 17\n"
     assert text.parse_epochs(b"0\n2\n0 0\n3 17\n", "test") == [(0, 0), (3, 17)]
