@@ -7,6 +7,7 @@ seconds and the unit tests, interpreted. Names of suites limit the run to them.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -50,11 +51,15 @@ def main() -> int:
     ways = (options.hot,) if options.hot else (INTERPRETED,) if options.quick else (INTERPRETED, COMPILED)
     marks = ["-m", "not slow"] if options.quick else []
     suites = [s for s in SUITES if s.name in names and any((ROOT / s.path).rglob("test_*.py"))]
+    missing = [s for s in suites if s.module and importlib.util.find_spec(s.module) is None]
+    suites = [s for s in suites if s not in missing]
     runs = [(suite, way) for way in ways for suite in suites if way in suite.hot]
     checks = [c for c in CHECKS if not options.suites and (c.quick or not options.quick)]
 
     counted = count_tests(suites, marks)
     show_plan(checks, runs, counted, quick=options.quick)
+    for suite in missing:
+        print(f"  left out    {suite.name}: {suite.module} is not installed: pip install -r requirements/spark.txt")
     results = [run(Job(check.name, (str(BIN / check.command[0]), *check.command[1:]))) for check in checks]
     results += run_suites(runs, marks, counted)
     return sum_up(results, time.monotonic() - began)

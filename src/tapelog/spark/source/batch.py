@@ -30,9 +30,10 @@ class BatchReader(DataSourceReader):  # type: ignore[misc]
         """One per range; a single empty one where there is nothing to read."""
         with explained(), view_of(self.options.connection) as view:
             plan = plan_batch(self.options, view, filters=self.filters)
+            pieces = view.cut(plan, self.options)
         for warning in (*self.options.warnings, *plan.warnings):
             LOG.warning(warning)
-        return [InputPartition(piece) for piece in plan.ranges] or [InputPartition(None)]
+        return [InputPartition(piece) for piece in pieces] or [InputPartition(None)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """The rows of one range, as Arrow batches."""

@@ -18,6 +18,7 @@ from tapelog.spark.plan import (
     Pace,
     Range,
     ReadOptions,
+    Step,
     advance,
     initial,
     offsets_from_checkpoint,
@@ -26,7 +27,7 @@ from tapelog.spark.plan import (
 )
 from tapelog.spark.source.errors import explained
 from tapelog.spark.source.reading import read_range
-from tapelog.spark.source.view import view_of
+from tapelog.spark.source.view import ClusterView, view_of
 
 try:  # from PySpark 4.2 on
     from pyspark.sql.streaming.datasource import (
@@ -54,9 +55,13 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type
         self.options = options
         self._initial: Offsets | None = None
         """What this run began with, if it began anew."""
+        self._first_end: Offsets | None = None
+        """Where the first batch of such a run ends, once Spark has asked for its ranges."""
         self._end: Offsets | None = None
         self._available: Offsets | None = None
+        self._available_now = False
         self._pinned: Offsets | None = None
+        """For availableNow: what was there when the query began."""
         self._pace = Pace()
         for warning in options.warnings:
             LOG.warning(warning)
@@ -80,24 +85,30 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type
         """How far the next batch goes. PySpark 4.0 and 4.1 give no start: then the last batch's end is taken."""
         with explained(), view_of(self.options.connection) as view:
             begins = offsets_from_checkpoint(start) if start is not None else self._end or self._initial
-            step = advance(
-                self.options,
-                view,
-                begins or {},
-                now_ms=time.time_ns() // 1_000_000,
-                pace=self._pace,
-                first=begins is not None and begins == self._initial,
-                everything=begins is None or (ReadAllAvailable is not None and isinstance(limit, ReadAllAvailable)),
-                pinned=self._pinned,
-                pause=lambda ms: time.sleep(ms / 1000),
-            )
+            if self._available_now and self._pinned is None:
+                self._pinned = self._advance(view, begins or {}, everything=True).available
+            no_limit = ReadAllAvailable is not None and isinstance(limit, ReadAllAvailable)
+            step = self._advance(view, begins or {}, everything=no_limit or begins is None)
         self._pace, self._available = step.pace, step.available
         return offsets_to_value(step.end)
 
+    def _advance(self, view: ClusterView, begins: Offsets, *, everything: bool) -> Step:
+        return advance(
+            self.options,
+            view,
+            begins,
+            now_ms=time.time_ns() // 1_000_000,
+            pace=self._pace,
+            first=self._initial is not None and self._first_end is None,
+            everything=everything,
+            pinned=self._pinned,
+            weights={} if self.options.max_bytes is None or everything else view.weights(begins),
+            pause=lambda ms: time.sleep(ms / 1000),
+        )
+
     def prepareForTriggerAvailableNow(self) -> None:
-        """From here on, no further than what is there now."""
-        with explained(), view_of(self.options.connection) as view:
-            self._pinned = advance(self.options, view, {}, now_ms=0, everything=True).available
+        """From the next question on, no further than what is there then."""
+        self._available_now = True
 
     def reportLatestOffset(self) -> dict[str, Any] | None:
         """Where the partitions ended when Spark last asked, for the query's progress."""
@@ -107,11 +118,15 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type
         """The ranges of one batch; the same again when it is replayed."""
         with explained(), view_of(self.options.connection) as view:
             begins, ends = offsets_from_checkpoint(start), offsets_from_checkpoint(end)
-            plan = plan_stream(self.options, view, begins, ends, first=begins == self._initial)
+            if self._initial is not None and self._first_end is None:
+                self._first_end = ends
+            first = begins == self._initial and ends == self._first_end
+            plan = plan_stream(self.options, view, begins, ends, first=first)
+            pieces = view.cut(plan, self.options)
         self._end = ends
         for warning in plan.warnings:
             LOG.warning(warning)
-        return [InputPartition(piece) for piece in plan.ranges]
+        return [InputPartition(piece) for piece in pieces]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """The rows of one range, as Arrow batches."""

@@ -11,8 +11,11 @@ from tapelog.client.errors import UnknownTopicError
 from tapelog.client.metadata import TopicInfo
 from tapelog.client.pool import lend
 from tapelog.client.settings import ConnectionSettings
-from tapelog.spark.plan.values import Offsets, TopicPartition
+from tapelog.spark.plan.options import ReadOptions
+from tapelog.spark.plan.split import split
+from tapelog.spark.plan.values import Offsets, Plan, Range, TopicPartition, Weights
 from tapelog.spark.plan.view import Isolation
+from tapelog.spark.source.weights import weights_of
 
 LEVELS: Mapping[Isolation, int] = {
     "read_uncommitted": offsets.READ_UNCOMMITTED,
@@ -49,6 +52,16 @@ class ClusterView:
         asked = {of: times[TopicPartition(*of)] for of in self._existing(list(times))}
         found = offsets.for_times(self._cluster, asked, LEVELS[isolation])
         return _planned({of: offset for of, offset in found.items() if offset is not None})
+
+    def weights(self, partitions: Iterable[TopicPartition]) -> Weights:
+        """Bytes per offset, as far as the brokers tell."""
+        return weights_of(self._cluster, partitions)
+
+    def cut(self, plan: Plan, options: ReadOptions) -> Sequence[Range]:
+        """The plan's ranges, fat ones in pieces, unless the options say how to cut."""
+        if options.min_partitions is not None or options.max_records is not None or not plan.ranges:
+            return plan.ranges
+        return split(plan.ranges, weights=self.weights(dict.fromkeys(piece.of for piece in plan.ranges)))
 
     def _infos(self, topics: Sequence[str]) -> dict[str, TopicInfo]:
         try:

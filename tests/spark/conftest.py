@@ -1,0 +1,90 @@
+"""One Spark session and one broker for all tests of the pipeline; everything here is left out where PySpark is absent.
+
+TAPELOG_TEST_BOOTSTRAP=host:port runs the same tests against an existing cluster (Apache Kafka, say).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def bootstrap() -> Iterator[str]:
+    """The address of the cluster under test."""
+    existing = os.environ.get("TAPELOG_TEST_BOOTSTRAP")
+    if existing:
+        yield existing
+        return
+    from tapelog.testing import Broker
+
+    with Broker() as broker:
+        yield broker.bootstrap
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """The session: two slots, quiet, and our sources where its workers find them."""
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+    session = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+
+
+class Topic:
+    """A fresh topic, and ways to fill it."""
+
+    def __init__(self, bootstrap: str, partitions: int, config: dict[str, str] | None = None) -> None:
+        self.bootstrap = bootstrap
+        self.name = f"spark-{uuid.uuid4().hex[:10]}"
+        new = NewTopic(self.name, partitions, 1, config=config or {})
+        admin = AdminClient({"bootstrap.servers": bootstrap})
+        admin.create_topics([new])[self.name].result(30)
+
+    def write(self, count: int, first: int = 0, *, partition: int = -1, **options: Any) -> None:
+        """Records v0, v1, … with keys k0 to k9; every third has a header."""
+        producer = Producer({"bootstrap.servers": self.bootstrap, "linger.ms": 5, **options})
+        for number in range(first, first + count):
+            headers: list[tuple[str, str | bytes | None]] = [("n", b"%d" % number), ("none", None)]
+            chosen = {} if partition < 0 else {"partition": partition}
+            producer.produce(
+                self.name,
+                b"v%d" % number,
+                b"k%d" % (number % 10),
+                headers=headers if number % 3 == 0 else None,
+                **chosen,
+            )
+        assert producer.flush(30) == 0
+
+    def options(self, **more: object) -> dict[str, str]:
+        """What a reader of it is told."""
+        given = {"kafka.bootstrap.servers": self.bootstrap, "subscribe": self.name}
+        return given | {name.replace("_", "."): str(value) for name, value in more.items()}
+
+
+@pytest.fixture
+def topic(bootstrap: str) -> Topic:
+    """Three partitions."""
+    return Topic(bootstrap, 3)

@@ -1,0 +1,85 @@
+"""spark.readStream.format("tapelog"), with a real Spark and a real broker."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.spark.conftest import Topic
+
+pytest.importorskip("pyspark", reason="needs pyspark (requirements/spark.txt)")
+
+
+class Query:
+    """A query from a topic to files, run by availableNow again and again on one checkpoint."""
+
+    def __init__(self, spark: Any, topic: Topic, place: Path, **more: object) -> None:
+        self.spark, self.topic, self.more = spark, topic, more
+        self.out, self.checkpoint = str(place / "out"), place / "checkpoint"
+
+    def run(self) -> list[int]:
+        """Read what is there; returns how many rows each batch had."""
+        source = self.spark.readStream.format("tapelog").options(**self.topic.options(**self.more)).load()
+        sink = source.writeStream.format("parquet").option("path", self.out)
+        query = sink.option("checkpointLocation", str(self.checkpoint)).trigger(availableNow=True).start()
+        query.awaitTermination(120)
+        assert query.exception() is None
+        return [progress["numInputRows"] for progress in query.recentProgress]
+
+    def numbers(self) -> list[int]:
+        """All that was written so far."""
+        return sorted(int(row.value[1:]) for row in self.spark.read.parquet(self.out).select("value").collect())
+
+    def offsets(self, batch: int) -> Any:
+        """What the checkpoint says about a batch."""
+        return json.loads((self.checkpoint / "offsets" / str(batch)).read_text().splitlines()[-1])
+
+
+def test_a_query_reads_everything_once_and_goes_on_where_it_stopped(spark: Any, topic: Topic, tmp_path: Path) -> None:
+    query = Query(spark, topic, tmp_path, startingOffsets="earliest")
+    topic.write(100)
+    query.run()
+    assert query.numbers() == list(range(100))
+    topic.write(50, 100)
+    query.run()
+    assert query.numbers() == list(range(150))
+
+
+def test_a_limit_makes_more_batches_and_the_checkpoint_is_the_kafka_sources(
+    spark: Any, topic: Topic, tmp_path: Path
+) -> None:
+    query = Query(spark, topic, tmp_path, startingOffsets="earliest", maxOffsetsPerTrigger=30)
+    topic.write(100, partition=2)
+    assert [rows for rows in query.run() if rows] == [30, 30, 30, 10]
+    assert query.numbers() == list(range(100))
+    assert query.offsets(1) == {topic.name: {"0": 0, "1": 0, "2": 60}}
+
+
+def test_a_query_from_the_latest_writes_down_its_beginning_and_then_reads(
+    spark: Any, topic: Topic, tmp_path: Path
+) -> None:
+    query = Query(spark, topic, tmp_path, startingOffsets="latest")
+    topic.write(10)
+    assert sum(query.run()) == 0
+    topic.write(20, 10)
+    assert sum(query.run()) == 20
+    assert query.numbers() == list(range(10, 30))
+
+
+def test_a_query_that_runs_reads_what_comes(spark: Any, topic: Topic, tmp_path: Path) -> None:
+    source = spark.readStream.format("tapelog").options(**topic.options(startingOffsets="latest")).load()
+    name = topic.name.replace("-", "_")
+    query = source.writeStream.format("memory").queryName(name).start()
+    try:
+        while query.lastProgress is None or query.lastProgress["batchId"] < 0 or not query.recentProgress:
+            query.awaitTermination(0.2)
+        query.processAllAvailable()
+        topic.write(25)
+        query.processAllAvailable()
+        rows = spark.sql(f"select value from {name}").collect()
+        assert sorted(int(row.value[1:]) for row in rows) == list(range(25))
+    finally:
+        query.stop()
