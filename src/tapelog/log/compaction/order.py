@@ -7,6 +7,7 @@ steps of virtual time; both carry out an order as an `Execution`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final, NamedTuple, Protocol
 
 from tapelog.base.ports import Disk, DiskError, DiskFullError
@@ -154,7 +155,8 @@ class Execution:
         return Cleaning(self._disk, order.job, config, keys, order.now_ms, order.read_bytes)
 
     def _fail(self, kind: str, error: Exception) -> tuple[int, list[Report]]:
-        self.abandon()
+        with suppress(DiskError):  # what a dead disk keeps, the next start removes
+            self.abandon()
         return 0, [Failed(kind, str(error))]
 
 
