@@ -30,6 +30,7 @@ from tapelog.log.tier.store import (
 )
 
 if TYPE_CHECKING:
+    from obstore import Bytes
     from obstore.store import ObjectStore as Raw
 
     from tapelog.node.directory_mark import Memory
@@ -150,6 +151,12 @@ class ObstoreBackend:
         return Got(data, Version(found.meta["e_tag"], found.meta["version"]))
 
     def get_ranges(self, name: str, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
+        return [piece.to_bytes() for piece in self._ranges(name, ranges)]
+
+    def read_into(self, name: str, position: int, into: memoryview) -> None:
+        into[:] = memoryview(self._ranges(name, [(position, len(into))])[0])
+
+    def _ranges(self, name: str, ranges: Sequence[tuple[int, int]]) -> Sequence[Bytes]:
         if not ranges:
             return []
         starts, lengths = [start for start, _ in ranges], [size for _, size in ranges]
@@ -164,23 +171,9 @@ class ObstoreBackend:
             if type(error).__name__ != "PanicException":  # obstore's way to say that the object ends before a range
                 raise
             raise ObjectMissingError(f"{name} is shorter than it should be") from error
-        pieces = [piece.to_bytes() for piece in found]
-        if [len(piece) for piece in pieces] != lengths:
+        if [len(piece) for piece in found] != lengths:
             raise ObjectMissingError(f"{name} is shorter than it should be")
-        return pieces
-
-    def read_into(self, name: str, position: int, into: memoryview) -> None:
-        size = len(into)
-        try:  # as it arrives: an object of the whole range would be memory that nobody counts
-            found = self._obstore.get(self._raw, name, options={"range": (position, position + size)})
-            at = 0
-            for chunk in found.stream(min_chunk_size=1):
-                into[at : at + len(chunk)] = memoryview(chunk)
-                at += len(chunk)
-        except Exception as error:
-            raise translated(error, name) from error
-        if at != size:
-            raise ObjectMissingError(f"{name} is shorter than it should be")
+        return found
 
     def put(self, name: str, data: bytes, condition: Condition | None = None) -> Version:
         mode: Any = "overwrite"

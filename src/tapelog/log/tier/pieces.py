@@ -113,7 +113,10 @@ class Pieces:
         key = (name, position)
         if key in self._pieces:
             return True
-        if len(self._ahead) >= AHEAD_MAX or self.unread + _room(size, convert) > self.bytes_max // 2:
+        unread = self.unread + _room(size, convert)
+        if len(self._ahead) >= AHEAD_MAX or unread > self.bytes_max // 2:
+            return False
+        if unread + self.buffers.lent > self.bytes_max // 4 * 3:  # the rest is for what somebody waits for
             return False
         self._ahead.append(self._add(key, size, convert))
         self._pump()
@@ -170,7 +173,7 @@ class Pieces:
         """Start what can be started: what somebody waits for before what somebody may want."""
         while self.under_way < self.parallel_max and (self._wanted or self._ahead):
             queue = self._wanted or self._ahead
-            if not self._make_room(queue[0].room):
+            if not self._make_room(queue[0].room, queue is self._wanted):
                 if self._timer is None:
                     self._timer = self.timers.after(BACKOFF_MS, self._look_again)
                 return
@@ -184,16 +187,16 @@ class Pieces:
         """Bytes of blocks that were forgotten and are still sent from."""
         return self.buffers.out - self.blocks
 
-    def _make_room(self, room: int) -> bool:
+    def _make_room(self, room: int, wanted: bool) -> bool:
         """Throw out what was used longest ago until there is room: nothing that answers are sent from, which would free
-        nothing; what nobody has read yet only if nothing else is left, and not before it has had its time. What is
-        larger than the cache has it for itself."""
+        nothing; what nobody has read yet only for something that is wanted, if nothing else is left, and not before it
+        has had its time. What is larger than the cache has it for itself."""
         least = self.bytes_max - room
         if self.used + self._stray() <= least:
             return True
         now_ms = self.timers.clock.monotonic_ms()
         finished = [piece for piece in self._pieces.values() if _spare(piece)]
-        old = [piece for piece in finished if piece.unread and now_ms - piece.since_ms >= KEPT_MS]
+        old = [piece for piece in finished if wanted and piece.unread and now_ms - piece.since_ms >= KEPT_MS]
         for piece in [*(piece for piece in finished if not piece.unread), *old]:
             self._drop(piece)
             if self.used + self._stray() <= least:

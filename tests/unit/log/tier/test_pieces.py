@@ -228,3 +228,22 @@ def test_what_was_asked_for_in_advance_outlives_what_was_read_however_slow_its_r
     asked = len(shelf.asked)
     assert all(shelf.get(number) is not None for number in range(4))
     assert len(shelf.asked) == asked
+
+
+def test_reading_ahead_never_throws_out_what_was_read_ahead_for_somebody_else() -> None:
+    shelf = Shelf()
+    for number in range(4):
+        assert shelf.pieces.ahead("a", number * BLOCK, BLOCK)
+    shelf.pass_time(2 * KEPT_MS)
+    shelf.get(0), shelf.get(1)
+    held = [shelf.pieces.get("a", number * BLOCK, BLOCK) for number in (0, 1)]
+    for block in held:
+        block.lend()
+    for number in range(10, 20):
+        shelf.pieces.ahead("a", number * BLOCK, BLOCK)
+        shelf.pass_time(KEPT_MS)
+    assert all(shelf.pieces.has("a", number * BLOCK) for number in range(4))
+    assert shelf.pieces.unread + shelf.pieces.buffers.lent <= shelf.pieces.bytes_max // 4 * 3
+    assert shelf.get(30) is None, "what somebody waits for finds room"
+    shelf.pass_time()
+    assert shelf.get(30) is not None
