@@ -9,8 +9,10 @@ import pytest
 from tapelog.client.settings import Address
 from tapelog.spark.plan.errors import OptionError
 from tapelog.spark.plan.limits import AtOffsets, AtTimestamp, AtTimestamps, Earliest, Latest
+from tapelog.spark.plan.names import BEYOND, SOURCE
 from tapelog.spark.plan.options import COLUMNS, Assign, ReadOptions, Subscribe, SubscribePattern, read_options
 from tapelog.spark.plan.values import TopicPartition
+from tests.tidy.rules import ROOT
 
 BASE = {"kafka.bootstrap.servers": "a:9092", "subscribe": "orders"}
 A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)
@@ -252,3 +254,9 @@ def test_read_options_travel_and_print_without_secrets() -> None:
     )
     assert pickle.loads(pickle.dumps(found)) == found
     assert "hunter2" not in repr(found) and "hunter2" not in str(found)
+
+
+def test_the_table_in_the_guide_names_every_option() -> None:
+    page = ROOT / "docs" / "guide" / "spark.md"
+    text = page.read_text(encoding="utf-8")
+    assert [name for name in (*SOURCE, *BEYOND) if f"`{name}`" not in text] == []
