@@ -11,7 +11,7 @@ from typing import Final
 
 from tapelog import __version__
 from tapelog.client import tokens
-from tapelog.client.errors import ClientError, LinkError, LoginError, ProtocolError, refusal
+from tapelog.client.errors import ClientError, LoginError, ProtocolError, refusal
 from tapelog.client.link import Link
 from tapelog.client.login import BearerLogin, Login, PlainLogin
 from tapelog.client.pace import Deadline, Pace
@@ -67,12 +67,7 @@ def negotiate(link: Link, deadline: Deadline) -> None:
 
 def _ask_versions(link: Link, version: int, deadline: Deadline) -> ApiVersionsResponse:
     request = ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=__version__)
-    try:
-        return link.receive(link.send_now(request, ApiVersionsResponse, version, deadline), deadline)
-    except LinkError as error:
-        if error.do:
-            raise
-        raise LinkError(error.what, error.which, "check kafka.security.protocol: does this port want TLS?") from None
+    return link.receive(link.send_now(request, ApiVersionsResponse, version, deadline), deadline)
 
 
 def log_in(link: Link, deadline: Deadline) -> None:

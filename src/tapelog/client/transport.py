@@ -20,6 +20,7 @@ from tapelog.client.settings import Address, ConnectionSettings
 
 _SECONDS_MIN: Final = 0.001  # zero would mean: no limit
 _READ_MAX: Final = 1 << 20
+_CLOSED: Final = "it closed the connection"
 
 
 class Transport:
@@ -91,7 +92,7 @@ class Transport:
             self._limit(socket.SO_RCVTIMEO, deadline)
             data = self._sock.recv(size - held, socket.MSG_WAITALL)
             if not data:
-                raise self._lost("it closed the connection")
+                raise self._lost(_CLOSED)
             parts.append(data)
             held += len(data)
         return b"".join(parts)
@@ -104,7 +105,7 @@ class Transport:
                 self._sock.settimeout(self._left(deadline))
                 count = self._sock.recv_into(view[held : held + _READ_MAX])
                 if count == 0:
-                    raise self._lost("it closed the connection")
+                    raise self._lost(_CLOSED)
                 held += count
         return bytes(whole)
 
@@ -130,7 +131,12 @@ class Transport:
         return self._lost(_reason(error))
 
     def _lost(self, reason: str) -> LinkError:
-        return LinkError(f"the connection to {self.address} was lost: {reason}", f"broker {self.address}")
+        do = "if it always does: check kafka.security.protocol, this port may want TLS or a login"
+        return LinkError(
+            f"the connection to {self.address} was lost: {reason}",
+            f"broker {self.address}",
+            do if reason == _CLOSED else "check that it runs, and its log",
+        )
 
 
 def _reason(error: OSError) -> str:
