@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from tapelog.node.core import NodeCore
 
 ASK_MS: Final = 5_000
+HASTE_MS: Final = 250
+"""The same while a bound is being reached: what comes in between is not counted elsewhere."""
 TIMEOUT_MS: Final = 5_000
 VERSION: Final = 4
 LANE: Final = "sizes"
@@ -26,12 +28,12 @@ class QuotaSizes:
         self._sizes: dict[tuple[str, int], int] = {}
         self._asked_ms = -ASK_MS
 
-    def ask(self, topics: Iterable[str]) -> None:
-        """Ask the leaders of these topics' partitions elsewhere, unless that was done not long ago."""
+    def ask(self, topics: Iterable[str], patience_ms: int = ASK_MS) -> bool:
+        """Ask the leaders of these topics' partitions elsewhere, unless that was done not long ago: then False."""
         node = self.node
         now_ms = node.clock.monotonic_ms()
-        if node.alone or now_ms - self._asked_ms < ASK_MS:
-            return
+        if node.alone or now_ms - self._asked_ms < patience_ms:
+            return False
         self._asked_ms = now_ms
         wanted: dict[int, dict[str, list[int]]] = {}
         known: dict[tuple[str, int], int] = {}
@@ -49,6 +51,11 @@ class QuotaSizes:
                 ]
             )
             node.to_broker(broker, LANE, request, VERSION, TIMEOUT_MS, self._answered)
+        return True
+
+    def since_ms(self) -> int:
+        """How long ago they were asked."""
+        return self.node.clock.monotonic_ms() - self._asked_ms
 
     def elsewhere(self, topics: Iterable[str]) -> int:
         """What they said last."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from tapelog.base.ports import DiskError, DiskFullError
 from tapelog.base.storage_bounds import DROP_OLDEST, Bound, longest_prefix, parse_prefix_bounds
 from tapelog.log.segment import Segment
-from tapelog.node.quota_sizes import QuotaSizes
+from tapelog.node.quota_sizes import ASK_MS, HASTE_MS, QuotaSizes
 from tapelog.replication.partition import Partition
 from tapelog.replication.quota import Quota
 
@@ -43,6 +43,9 @@ class StorageQuotas:
         self._steps: Iterator[None] | None = None
         self._armed = False
         self._told: dict[str, int] = {}
+        self._grown: dict[str, int] = {}
+        """What each bound has taken here since others were asked."""
+        self._haste = False
 
     def configured(self) -> None:
         """Settings have changed, or it begins: which bounds there are, and whom they bind."""
@@ -104,12 +107,27 @@ class StorageQuotas:
         done = next(self._steps, self) is self
         if done:
             self._steps = None
-        self.node.timers.after(COUNT_MS if done else 1, self._step)
+        pause_ms = HASTE_MS if self._haste else COUNT_MS
+        self.node.timers.after(pause_ms if done else 1, self._step)
+
+    def _hasty(self) -> bool:
+        """Whether a bound that refuses may soon be full without this node's knowledge: if each of the others takes as
+        much as this one has since they were asked, half of what is left would be gone before they are asked again."""
+        if self.node.alone:
+            return False
+        nodes, since_ms, hasty = len(self.node.image.brokers), self.sizes.since_ms(), False
+        for key, quota in self.quotas.items():
+            self._grown[key] = grown = self._grown.get(key, 0) + quota.appended
+            if quota.rejects and grown and 2 * nodes * grown * ASK_MS >= (quota.limit - quota.total) * since_ms:
+                hasty = True
+        return hasty
 
     def _count(self) -> Iterator[None]:
         """Count all of them, a number of partitions at a time, and make room where there is too much."""
         quotas = list(self.quotas.items())
-        self.sizes.ask([name for _, quota in quotas for name in quota.topics])
+        self._haste = self._hasty()
+        if self.sizes.ask([name for _, quota in quotas for name in quota.topics], HASTE_MS if self._haste else ASK_MS):
+            self._grown = {}
         for key, quota in quotas:
             names = [name for name in quota.topics if name in self.node.topics]
             quota.topics = dict.fromkeys(names)

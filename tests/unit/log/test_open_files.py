@@ -12,7 +12,9 @@ import pytest
 from tapelog.base.handles import Handles
 from tapelog.log.config import LogConfig
 from tapelog.log.log import Log
+from tapelog.log.stored import OPEN_SEGMENTS_MAX
 from tapelog.node.system import SystemClock, SystemDisk
+from tapelog.sim.clock import SimClock
 from tapelog.sim.disk import SimDisk
 from tapelog.sim.entropy import SimEntropy
 from tapelog.wire.record_batch import Record, build_batch
@@ -90,6 +92,39 @@ def test_a_file_stays_open_from_its_write_to_its_sync(disk: SystemDisk, tmp_path
     for log, ticket in zip(logs, tickets, strict=True):
         ticket.files[0].sync()
         log.end_flush(ticket)
+
+
+def test_reading_old_segments_gives_no_file_back_that_waits_for_its_sync(tmp_path: Path) -> None:
+    disk = SystemDisk(str(tmp_path), lambda action: action(), Handles(64))
+    log = Log.open(disk, str(tmp_path / "t-0"), topic="t", partition=0, config=CONFIG, clock=SystemClock())
+    for _ in range(OPEN_SEGMENTS_MAX + 2):
+        append(log, b"synced")
+        log.write()
+        log.flush()
+        log.roll()
+    append(log, b"unsynced")
+    log.write()
+    log.roll()
+    waiting = log.segments.items[-2]
+    written = waiting.file().fileno()
+    for offset in (log.end_offset - 1, *range(OPEN_SEGMENTS_MAX + 2)):
+        assert log.read(offset, 1 << 20, log.end_offset, True) is not None
+    assert waiting.pinned and waiting.holds()
+    assert written in [file.fileno() for file in log.begin_flush().files], "the sync goes to the file of the write"
+    disk.close()
+
+
+def test_a_log_whose_first_batch_cannot_be_read_takes_appends_by_the_clock() -> None:
+    disk = SimDisk(SimEntropy(1))
+    log = Log.open(disk, "t-0", topic="t", partition=0, config=CONFIG, clock=SimClock())
+    append(log, b"first")
+    log.close()
+    again = Log.open(disk, "t-0", topic="t", partition=0, config=CONFIG, clock=SimClock(), clean=True)
+    disk.broken = True  # when the age of its segment is asked for
+    append(again, b"second")
+    disk.broken = False
+    again.write()
+    assert again.written_end == 2 and len(again.segments.items) == 1
 
 
 def test_page_cache_topics_do_not_keep_files_open_until_a_sync(disk: SystemDisk, tmp_path: Path) -> None:

@@ -264,6 +264,38 @@ def test_what_leaders_elsewhere_hold_is_asked_for_now_and_then_and_remembered() 
     assert sizes.elsewhere(["a"]) == 100, "nobody answered: what was said last"
 
 
+def test_others_are_asked_more_often_while_a_bound_is_being_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    rig = Rig()
+    rig.create(tapelog_max_bytes=str(60 * MB))
+    core = core_of(rig)
+    asked: list[int] = []
+    monkeypatch.setattr(core.quotas.sizes, "node", node := Neighbours())
+
+    def to_broker(*_: object) -> None:
+        asked.append(core.clock.monotonic_ms())
+
+    monkeypatch.setattr(node, "clock", core.clock)
+    monkeypatch.setattr(node, "to_broker", to_broker)
+    node.image.topics["orders"] = node.image.topics["a"]
+    monkeypatch.setattr(NodeCore, "alone", False)
+
+    def often(batches: int) -> float:
+        """How often they are asked in a second while so many batches come in a tenth of each."""
+        began = len(asked)
+        for _ in range(100):
+            for _ in range(batches):
+                write(rig, size=90_000)
+            rig.node.pass_time(100)
+        return (len(asked) - began) / 10
+
+    assert often(0) <= 0.3
+    assert often(1) <= 0.3, "room for a minute"
+    assert often(4) >= 1.5, "in a few seconds it could be full"
+    assert fill(rig, most=300) < 300
+    rig.node.pass_time(2000)
+    assert often(2) <= 0.3, "it is full: nothing is taken"
+
+
 def test_what_is_elsewhere_counts_and_each_node_drops_only_its_share() -> None:
     quota = Quota("x", "s", 1000, rejects=True)
     quota.counted(500)
