@@ -19,7 +19,6 @@ from typing import Any, Final
 from tapelog.log.compaction.order import GONE, Execution, Failed, pack_report, unpack_order
 from tapelog.node.manners import GentleDisk, Manners
 
-NICE: Final = 10
 CLEAN: Final = "clean"
 ABANDON: Final = "abandon"
 THROTTLE: Final = "throttle"
@@ -95,7 +94,7 @@ class Child:
         except FileNotFoundError as error:
             self._tell(number, pack_report(Failed(GONE, str(error))))
             return True
-        disk = GentleDisk(os.path.dirname(directory) or ".", _at_once)
+        disk = GentleDisk(os.path.dirname(directory) or ".", _at_once, self._manners)
         wanted: bool | None = None
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)  # one that outlived its node may still be at it
@@ -159,7 +158,6 @@ def _at_once(action: Callable[[], None]) -> None:
 
 def main() -> int:
     """Serve the node at the other end."""
-    os.nice(NICE)
     try:
         Child(sys.stdin.fileno(), sys.stdout.fileno()).run()
     except BrokenPipeError:

@@ -1,9 +1,12 @@
 """How a process that works beside a node gives way to it: to its wake-ups, and to its disk.
 
-On Linux the work runs under SCHED_IDLE: whoever else wakes up goes first, at once. A process that is merely niced
+On Linux the work runs on a thread under SCHED_IDLE: whoever else wakes up goes first, at once. One that is merely niced
 keeps the rest of its time slice, some milliseconds, whenever the loop, a flush thread or a client wants to go on. On a
 machine that is never idle SCHED_IDLE gets next to nothing; so work goes on in stretches, and one that got less than its
 least share of what it wanted is followed by one that is niced only.
+
+What changes files is done for it by the main thread, whose priority is everybody's: within such a call it may hold a
+lock of the file system's journal, and while it waited for a core every sync on that disk would wait for it.
 
 What it writes goes to the disk at once, in small pieces, and it waits for each: a sync of some other file never finds
 more of it ahead in the queue than one piece. Syncs of 16 MiB made others wait for 10 to 25 ms; pieces of 512 KiB for 3,
@@ -15,16 +18,21 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from queue import SimpleQueue
 from typing import Any, Final, TypeVar
 
 from tapelog.base.ports import DiskError, File
 from tapelog.node.system import SystemDisk, SystemFile
+from tapelog.node.workers import Post
 
 T = TypeVar("T")
 
+NICE: Final = 10
+NICE_MOST: Final = 19
 STRETCH_S: Final = 5.0
 LEAST_SHARE: Final = 0.1
 """Of the time for which it could have run."""
@@ -44,6 +52,18 @@ def cpu_times() -> CpuTimes | None:
         return int(ran), int(waited)
     except (OSError, ValueError):
         return None
+
+
+def be_nice() -> None:
+    """This thread counts for less than others, from now on; elsewhere than on Linux the whole process does."""
+    if sys.platform != "linux":
+        os.setpriority(os.PRIO_PROCESS, 0, NICE)
+        return
+    try:
+        now = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), min(NICE_MOST, now + NICE))
+    except OSError:
+        pass  # as it was
 
 
 def step_back() -> bool:
@@ -69,15 +89,19 @@ class Manners:
         self._clock = clock
         self._times = times
         self._step_back = step_back
+        self._thread: threading.Thread | None = None
+        self._errands: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
 
     def stretch(self, work: Callable[[Callable[[], bool]], T]) -> T:
         """What work returns or raises; it ends soon after the function it is given says that the stretch is over. Runs
-        on a thread of its own, since a thread that has stepped back may not come forward again."""
+        on a thread of its own, since a thread that has stepped back may not come forward again; meanwhile this one runs
+        its errands."""
         results: list[T] = []
         failures: list[BaseException] = []
 
         def run() -> None:
             before = self._times()
+            be_nice()
             back = before is not None and not self.starved and self._step_back()
             begun = self._clock()
             try:
@@ -86,13 +110,35 @@ class Manners:
                 failures.append(error)
             after = self._times()
             self.starved = back and before is not None and after is not None and _too_little(before, after)
+            self._errands.put(None)
 
-        thread = threading.Thread(target=run, name="stretch")
-        thread.start()
-        thread.join()
+        self._thread = threading.Thread(target=run, name="stretch")
+        self._thread.start()
+        while (errand := self._errands.get()) is not None:
+            errand()
+        self._thread.join()
+        self._thread = None
         if failures:
             raise failures[0]
         return results[0]
+
+    def errand(self, work: Callable[[], T]) -> T:
+        """What work returns or raises: in a stretch, done by the thread that has not stepped back."""
+        if threading.current_thread() is not self._thread:
+            return work()
+        results: SimpleQueue[tuple[list[T], BaseException | None]] = SimpleQueue()
+
+        def run() -> None:
+            try:
+                results.put(([work()], None))
+            except BaseException as error:
+                results.put(([], error))
+
+        self._errands.put(run)
+        done, failure = results.get()
+        if failure is not None:
+            raise failure
+        return done[0]
 
 
 def _too_little(before: CpuTimes, after: CpuTimes) -> bool:
@@ -103,19 +149,45 @@ def _too_little(before: CpuTimes, after: CpuTimes) -> bool:
 class GentleFile(SystemFile):
     """A file whose writes have reached the disk when they return (though a sync has yet to say so)."""
 
-    __slots__ = ()
+    __slots__ = ("_manners",)
+
+    def __init__(self, path: str, fd: int, size: int, manners: Manners) -> None:
+        super().__init__(path, fd, size)
+        self._manners = manners
 
     def write(self, chunks: Sequence[bytes | memoryview]) -> None:
+        self._manners.errand(lambda: self._write(chunks))
+
+    def _write(self, chunks: Sequence[bytes | memoryview]) -> None:
         at = self.size()
-        super().write(chunks)
+        SystemFile.write(self, chunks)
         push(self, at, self.size())
+
+    def sync(self) -> None:
+        self._manners.errand(lambda: SystemFile.sync(self))
 
 
 class GentleDisk(SystemDisk):
-    """A disk that is not asked for much at once."""
+    """A disk that is not asked for much at once, nor by anybody who might keep others waiting."""
+
+    def __init__(self, root: str, post: Post, manners: Manners) -> None:
+        super().__init__(root, post)
+        self._manners = manners
 
     def opened(self, path: str, fd: int, size: int) -> SystemFile:
-        return GentleFile(path, fd, size)
+        return GentleFile(path, fd, size, self._manners)
+
+    def open(self, path: str, *, create: bool = False) -> File:
+        return self._manners.errand(lambda: SystemDisk.open(self, path, create=create))
+
+    def rename(self, old: str, new: str) -> None:
+        self._manners.errand(lambda: SystemDisk.rename(self, old, new))
+
+    def remove(self, path: str) -> None:
+        self._manners.errand(lambda: SystemDisk.remove(self, path))
+
+    def sync_dir(self, path: str) -> None:
+        self._manners.errand(lambda: SystemDisk.sync_dir(self, path))
 
 
 def push(file: File, start: int, end: int) -> None:

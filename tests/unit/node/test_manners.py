@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -82,10 +83,47 @@ def test_nobody_steps_back_where_it_could_not_be_noticed_that_this_was_too_much(
     assert machine.backs == 0
 
 
+def test_what_changes_files_is_done_by_the_thread_that_has_not_stepped_back(tmp_path: Path) -> None:
+    polite, path = Manners(), str(tmp_path / "f")
+    disk = GentleDisk(str(tmp_path), lambda action: action(), polite)
+    seen: list[threading.Thread] = []
+
+    def told(*_: int) -> int:
+        seen.append(threading.current_thread())
+        return 0
+
+    def work(_: Callable[[], bool]) -> bytes:
+        assert polite.errand(threading.current_thread) is threading.main_thread()
+        file = disk.open(path, create=True)
+        file.write([b"abc"])
+        file.sync()
+        disk.rename(path, path + "2")
+        disk.sync_dir(str(tmp_path))
+        with pytest.raises(DiskError):
+            disk.rename(path, path + "2")
+        return file.read(0, 3)
+
+    with pytest.MonkeyPatch.context() as watched:
+        watched.setattr(manners, "_loaded", [told])
+        assert polite.stretch(work) == b"abc"
+    assert seen == [threading.main_thread()]
+    disk.remove(path + "2")
+    assert list(tmp_path.iterdir()) == []
+    disk.close()
+
+
 @pytest.mark.skipif(not hasattr(os, "SCHED_IDLE"), reason="Linux")
 def test_only_the_stretch_itself_runs_when_nobody_else_wants_to() -> None:
     assert Manners().stretch(lambda _: os.sched_getscheduler(0)) == os.SCHED_IDLE
     assert os.sched_getscheduler(0) == os.SCHED_OTHER
+
+
+@pytest.mark.skipif(not hasattr(os, "SCHED_IDLE"), reason="Linux")
+def test_a_stretch_that_does_not_step_back_is_niced() -> None:
+    polite = Manners(step_back=lambda: False)
+    here = os.getpriority(os.PRIO_PROCESS, 0)
+    assert polite.stretch(lambda _: os.getpriority(os.PRIO_PROCESS, threading.get_native_id())) == min(19, here + 10)
+    assert os.getpriority(os.PRIO_PROCESS, 0) == here
 
 
 def test_what_is_written_gently_is_written_whole_and_pushed_in_pieces(
@@ -98,7 +136,7 @@ def test_what_is_written_gently_is_written_whole_and_pushed_in_pieces(
         return 0
 
     monkeypatch.setattr(manners, "_loaded", [told])
-    disk = GentleDisk(str(tmp_path), lambda action: action())
+    disk = GentleDisk(str(tmp_path), lambda action: action(), Manners())
     file = disk.open(str(tmp_path / "f"), create=True)
     file.write([b"a" * 10])
     file.write([b"b" * PIECE_BYTES, b"c" * 5])
@@ -117,7 +155,7 @@ def test_a_write_that_fails_on_its_way_is_an_error_and_a_kernel_without_such_a_c
         return -1
 
     monkeypatch.setattr(manners, "_loaded", [fails])
-    disk = GentleDisk(str(tmp_path), lambda action: action())
+    disk = GentleDisk(str(tmp_path), lambda action: action(), Manners())
     file = disk.open(str(tmp_path / "f"), create=True)
     if raised:
         with pytest.raises(DiskError, match="cannot write"):
