@@ -14,7 +14,7 @@ from tapelog.wire.catalog import request_class
 from tapelog.wire.message import Message
 from tapelog.wire.messages.api_versions_request import ApiVersionsRequest
 from tapelog.wire.messages.api_versions_response import ApiVersion, ApiVersionsResponse, FinalizedFeatureKey
-from tapelog.wire.primitives import Reader, Writer
+from tapelog.wire.primitives import Reader, WireError, Writer
 
 Answer = Message | bytes | None
 """A response; bytes that are sent as they are; or nothing: the connection is closed."""
@@ -78,10 +78,11 @@ class FakeBroker:
         try:
             if self._tls is not None:
                 sock = self._tls.wrap_socket(sock, server_side=True)
+                self._open.append(sock)
             with sock, sock.makefile("rb") as stream:
                 while self._exchange(sock, stream.read(int.from_bytes(stream.read(4), "big"))):
                     pass
-        except OSError:
+        except (OSError, WireError):
             pass
 
     def _exchange(self, sock: socket.socket, frame: bytes) -> bool:
