@@ -10,6 +10,7 @@ from rich.text import Text
 
 from tapelog.cli import voters
 from tapelog.cli.disks import disks
+from tapelog.cli.move_dir import move_dir
 from tapelog.cli.options import DEFAULT_BOOTSTRAP, Bootstrap, Json, Properties, Timeout, Yes
 from tapelog.cli.output import EXIT_FAILED, EXIT_NOT_FOUND, EXIT_USAGE, CliError, emit, remark, table
 from tapelog.cli.prompt import confirm
@@ -68,6 +69,7 @@ def list_brokers(
 
 
 app.command("disks")(disks)
+app.command("move-dir")(move_dir)
 
 
 @app.command()

@@ -59,7 +59,8 @@ def disks(
     listed: list[dict[str, Any]] = []
     for broker in sorted(told):
         for directory in told[broker].results:
-            sizes = [part.partition_size for topic in directory.topics for part in topic.partitions]
+            parts = [part for topic in directory.topics for part in topic.partitions]
+            sizes = [part.partition_size for part in parts if not part.is_future_key]
             listed.append(
                 {
                     "broker": broker,
@@ -67,6 +68,7 @@ def disks(
                     "state": state_of(directory),
                     "replicas": len(sizes),
                     "bytes": sum(sizes),
+                    "arriving": len(parts) - len(sizes),
                     "total_bytes": directory.total_bytes if directory.total_bytes >= 0 else None,
                     "free_bytes": directory.usable_bytes if directory.usable_bytes >= 0 else None,
                 }
@@ -78,12 +80,13 @@ def disks(
             one["state"],
             one["replicas"],
             format_size(one["bytes"]),
+            one["arriving"] or None,
             None if one["total_bytes"] is None else format_size(one["total_bytes"]),
             None if one["free_bytes"] is None else format_size(one["free_bytes"]),
         ]
         for one in listed
     ]
-    columns = ["broker>", "directory", "state", "holds>", "on disk>", "size>", "free>"]
+    columns = ["broker>", "directory", "state", "holds>", "on disk>", "moving in>", "size>", "free>"]
     emit(json, listed, lambda: [table(columns, rows)])
     for text in remarks:
         remark(text)
