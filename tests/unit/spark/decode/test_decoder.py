@@ -172,6 +172,8 @@ def test_large_chunks_are_cut_into_arrow_batches(monkeypatch: pytest.MonkeyPatch
     assert len(batches) > 5 and max(batch.nbytes for batch in batches) < 20_000
     found = [row for batch in batches for row in batch.to_pylist()]
     assert [(row["key"], row["value"]) for row in found] == [(r.key, r.value) for r in records]
+    assert [row["offset"] for row in found] == list(range(500))
+    assert [row["timestamp"].timestamp() for row in found] == [r.timestamp / 1000 for r in records]
     assert [len(row["headers"] or ()) for row in found] == [len(r.headers) for r in records]
 
 
