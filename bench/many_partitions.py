@@ -14,16 +14,15 @@ import json
 import os
 import resource
 import signal
+import struct
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka import KafkaError, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
-
-from bench import procs
+from bench import frames, procs
+from bench.admin import Admin, AdminError
 from bench.sides import Kafka, Missing, Side, Tapelog
 
 PER_TOPIC = 1000
@@ -34,47 +33,56 @@ IDLE_S = 10.0
 BUSY_S, PAUSE_S = 15.0, 0.005
 FILES = 100_000
 
+PRODUCE = 0
+
 Figures = dict[str, float]
+Topics = dict[str, int]
+"""Names, and how many partitions each has."""
 
 
 def measure(side: Side, partitions: int, cold: bool) -> Iterator[tuple[str, Figures]]:
     """What one side does, step by step. A data folder that was filled before is not filled again."""
     side.patience_s = START_S_MAX
-    topics = [f"many-{number}" for number in range(-(-partitions // PER_TOPIC))]
-    with_each = [(name, index) for name in topics for index in range(PER_TOPIC)][:partitions]
+    topics = topics_of(partitions)
     filled = side.folder / "filled"
     if not filled.exists():
-        yield from fill(side, topics, with_each)
+        yield from fill(side, topics)
         filled.touch()
-    yield "clean start", start(side, with_each, cold)
+    yield "clean start", start(side, topics, cold)
     yield "idle", idle(side)
-    yield "one busy", bystander(side, with_each[0])
-    seconds = timed(lambda: write(side, with_each))
+    yield "one busy", bystander(side, next(iter(topics)))
+    seconds = timed(lambda: write(side, topics))
     yield "written again", {"seconds": seconds, **look(side)}
     stop(side, signal.SIGKILL)
-    yield "start after kill -9", start(side, with_each, cold)
+    yield "start after kill -9", start(side, topics, cold)
     yield "stopped again", {"seconds": timed(lambda: stop(side, signal.SIGTERM))}
 
 
-def fill(side: Side, topics: list[str], with_each: list[tuple[str, int]]) -> Iterator[tuple[str, Figures]]:
+def topics_of(partitions: int) -> Topics:
+    """Topics of up to PER_TOPIC partitions each."""
+    firsts = range(0, partitions, PER_TOPIC)
+    return {f"many-{number}": min(PER_TOPIC, partitions - first) for number, first in enumerate(firsts)}
+
+
+def fill(side: Side, topics: Topics) -> Iterator[tuple[str, Figures]]:
     """From nothing to partitions with a record each, stopped in good order."""
     first = side.start()
     yield "empty", {"first answer s": first, **look(side)}
-    seconds = timed(lambda: create(side, topics, len(with_each)))
+    seconds = timed(lambda: create(side, topics))
     yield "created", {"seconds": seconds, **look(side)}
-    seconds = timed(lambda: write(side, with_each))
+    seconds = timed(lambda: write(side, topics))
     yield "written", {"seconds": seconds, **look(side)}
     yield "stopped", {"seconds": timed(lambda: stop(side, signal.SIGTERM))}
 
 
-def start(side: Side, partitions: list[tuple[str, int]], cold: bool) -> Figures:
+def start(side: Side, topics: Topics, cold: bool) -> Figures:
     """Until every partition answers."""
     if cold:
         os.sync()
         Path("/proc/sys/vm/drop_caches").write_text("3")
     begun = time.monotonic()
     first = side.start()
-    ends(side, partitions)
+    ends(side, topics)
     return {"seconds": time.monotonic() - begun, "first answer s": first, **look(side)}
 
 
@@ -87,19 +95,16 @@ def idle(side: Side) -> Figures:
     return {"cpu %": 100 * used / (time.monotonic() - begun), **look(side)}
 
 
-def bystander(side: Side, partition: tuple[str, int]) -> Figures:
+def bystander(side: Side, topic: str) -> Figures:
     """One producer of one partition, a record at a time: how long it waits, in ms, beside checkpoints of them all."""
-    producer = Producer({"bootstrap.servers": f"127.0.0.1:{side.port}", "linger.ms": 0, "log_level": 0})
-    topic, index = partition
     waited: list[float] = []
     end = time.monotonic() + BUSY_S
-    while time.monotonic() < end:
-        begun = time.monotonic()
-        producer.produce(topic, bytes(100), partition=index)
-        if producer.flush(ANSWER_S_MAX):
-            raise Missing(f"{side.name}: no answer")
-        waited.append((time.monotonic() - begun) * 1000)
-        time.sleep(PAUSE_S)
+    with Admin(side.port, ANSWER_S_MAX) as client:
+        while time.monotonic() < end:
+            begun = time.monotonic()
+            produce(client, topic, 1)
+            waited.append((time.monotonic() - begun) * 1000)
+            time.sleep(PAUSE_S)
     waited = sorted(waited[10:])
     return {"p50 ms": waited[len(waited) // 2], "p99 ms": waited[len(waited) * 99 // 100], "max ms": waited[-1]}
 
@@ -117,54 +122,44 @@ def timed(work: Callable[[], None]) -> float:
     return time.monotonic() - begun
 
 
-def create(side: Side, topics: list[str], partitions: int) -> None:
-    """Topics of up to PER_TOPIC partitions, one after the other; until every partition has a leader that answers."""
-    admin = AdminClient({"bootstrap.servers": f"127.0.0.1:{side.port}", "log_level": 0})
-    for number, name in enumerate(topics):
-        count = min(PER_TOPIC, partitions - number * PER_TOPIC)
-        made = admin.create_topics([NewTopic(name, count, 1)], operation_timeout=120, request_timeout=ANSWER_S_MAX)
-        made[name].result()
-    ends(side, [(topics[-1], index) for index in range(partitions - (len(topics) - 1) * PER_TOPIC)])
+def create(side: Side, topics: Topics) -> None:
+    """One after the other; until every partition has a leader that answers."""
+    with Admin(side.port, ANSWER_S_MAX) as client:
+        for name, partitions in topics.items():
+            client.create(name, partitions, {})
+    ends(side, topics)
 
 
-def write(side: Side, partitions: list[tuple[str, int]]) -> None:
-    """One record to each."""
-    producer = Producer(
-        {
-            "bootstrap.servers": f"127.0.0.1:{side.port}",
-            "linger.ms": 50,
-            "log_level": 0,
-            "message.timeout.ms": int(ANSWER_S_MAX * 1000),
-        }
-    )
-    failed: list[KafkaError] = []
-
-    def told(error: KafkaError | None, _: object) -> None:
-        if error is not None:
-            failed.append(error)
-
-    for name, index in partitions:
-        while True:
-            try:
-                producer.produce(name, bytes(100), partition=index, on_delivery=told)
-                break
-            except BufferError:
-                producer.poll(0.1)
-    if producer.flush(ANSWER_S_MAX) or failed:
-        raise Missing(f"{side.name}: {len(failed)} records failed: {failed[:1]}")
+def write(side: Side, topics: Topics) -> None:
+    """One record to each partition, acks=all, a request per topic."""
+    with Admin(side.port, ANSWER_S_MAX) as client:
+        for name, partitions in topics.items():
+            produce(client, name, partitions)
 
 
-def ends(side: Side, partitions: list[tuple[str, int]]) -> None:
+def produce(client: Admin, topic: str, partitions: int) -> None:
+    """A record of 100 bytes for each of the first partitions of a topic, in one request (Produce version 7)."""
+    batch = frames.batch([bytes(100)])
+    name = struct.pack(">h", len(topic)) + topic.encode()
+    parts = b"".join(struct.pack(">ii", index, len(batch)) + batch for index in range(partitions))
+    body = struct.pack(">hhii", -1, -1, int(ANSWER_S_MAX * 1000), 1) + name + struct.pack(">i", partitions) + parts
+    answer = client.call(PRODUCE, 7, body)
+    at = 4 + len(name) + 4
+    codes = [struct.unpack_from(">h", answer, at + 4 + number * 30)[0] for number in range(partitions)]
+    if any(codes):
+        raise Missing(f"{topic}: {sum(map(bool, codes))} records were refused, error codes {sorted(set(codes))}")
+
+
+def ends(side: Side, topics: Topics) -> None:
     """Ask every partition where it ends, until all have told."""
-    admin = AdminClient({"bootstrap.servers": f"127.0.0.1:{side.port}", "log_level": 0})
-    left = partitions
     deadline = time.monotonic() + ANSWER_S_MAX
-    while left:
-        if time.monotonic() > deadline:
-            raise Missing(f"{side.name}: {len(left)} partitions do not answer")
-        wanted = {TopicPartition(name, index): OffsetSpec.latest() for name, index in left}
-        answers = admin.list_offsets(wanted, request_timeout=60)
-        left = [(part.topic, part.partition) for part, future in answers.items() if future.exception() is not None]
+    with Admin(side.port, ANSWER_S_MAX) as client:
+        for name, partitions in topics.items():
+            left = list(range(partitions))
+            while left:
+                if time.monotonic() > deadline:
+                    raise Missing(f"{side.name}: {len(left)} partitions of {name} do not answer")
+                left = client.latest(name, left)[1]
 
 
 def stop(side: Side, with_: signal.Signals) -> None:
@@ -207,7 +202,7 @@ def measure_all(
                     shown = ", ".join(f"{key} {value:,.1f}" for key, value in figures.items())
                     print(f"{name:12} {step:19} {shown}", flush=True)
                     yield
-            except Missing as error:
+            except (Missing, AdminError, OSError) as error:
                 run["failed"] = str(error)
                 print(f"{name:12} {error}", flush=True)
             finally:
