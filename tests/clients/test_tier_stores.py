@@ -18,7 +18,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from tapelog.log.tier.store import ABSENT, ConflictError, ObjectMissingError, RefusedError
 from tapelog.node import object_stores
 from tapelog.node.object_stores import Backend, open_backend
-from tapelog.testing import Broker
+from tapelog.testing import Broker, Cluster
 from tapelog.wire.crc import crc32c
 from tests.clients.cluster_clients import QUIET
 from tests.support.gcs import GcsServer
@@ -139,6 +139,27 @@ def test_a_store_that_ignores_conditions_is_refused_and_says_so(tmp_path: Path, 
         with Broker(settings={**SETTINGS, **there.settings()}, env=careless.environment) as broker:
             told = until(lambda: tape.json("tier", "status", "-b", broker.bootstrap)["brokers"], "refused")
             assert "conditional puts" in told[0]["error"]
+
+
+def test_a_topic_deleted_after_kill_9_of_its_only_broker_leaves_the_bucket(tmp_path: Path, tape: Tape) -> None:
+    with GcsServer(tmp_path) as gcs, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GOOGLE_SERVICE_ACCOUNT", gcs.environment["GOOGLE_SERVICE_ACCOUNT"])
+        store = Store("gs://tapelog", gcs.endpoint, gcs.environment)
+        with Cluster(nodes=3, settings={**SETTINGS, **store.settings()}, env=gcs.environment) as cluster:
+            admin = AdminClient({"bootstrap.servers": cluster.bootstrap, **QUIET})
+            admin.create_topics([NewTopic("t", 1, replica_assignment=[[3]], config=TIERED)])["t"].result(20)
+            producer = Producer({"bootstrap.servers": cluster.bootstrap, **QUIET})
+            for number in range(400):
+                producer.produce("t", bytes(1000))
+                if number % 50 == 49:
+                    assert producer.flush(20) == 0
+            until(lambda: sum("/segments/" in name for name in gcs.objects) >= 3, "segments in the bucket")
+            cluster.node(3).kill()
+            left = [name for name in gcs.objects if "/topics/" in name]
+            admin = AdminClient({"bootstrap.servers": cluster.node(1).bootstrap, **QUIET})
+            admin.delete_topics(["t"])["t"].result(60)
+            assert left
+            until(lambda: not any("/topics/" in name for name in gcs.objects), "others have removed it", seconds=60)
 
 
 def test_a_bucket_that_is_not_there_says_so(store: Store) -> None:

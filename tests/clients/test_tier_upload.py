@@ -5,8 +5,10 @@ A real S3 server (moto), a bad way to it (`s3_proxy`), real brokers.
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
@@ -193,16 +195,23 @@ def test_a_hold_keeps_everything_until_it_is_released(stage: Stage, tape: Tape) 
 
 def test_a_store_that_is_slow_failing_or_gone_stalls_nobody_and_loses_nothing(stage: Stage, tape: Tape) -> None:
     stage.create("t")
-    stage.way.fail_share, stage.way.delay_s = 0.5, 0.05
-    stage.write("t", 400)
+    stage.write("t", 200)
+    stage.copied(tape, "t")
+
+    def status() -> dict[str, Any]:
+        return dict(tape.json("tier", "status", "t", "-b", stage.broker.bootstrap)["topics"][0])
+
+    stage.way.delay_s = 60.0  # it hangs: whoever waits for it waits for longer than anybody here
+    stage.write("t", 300)
+    waiting = until(lambda: status()["lag_segments"] >= 2 and status(), "what waits to be copied", seconds=30)
+    assert waiting["state"] == "working" and waiting["lag_bytes"] > 0
+    stage.way.fail_share, stage.way.delay_s = 0.5, 0.02
+    stage.write("t", 300)
     stage.way.gone = True
     stage.write("t", 300)
-
-    def told() -> bool:
-        found = tape.json("tier", "status", "-b", stage.broker.bootstrap)
-        return bool(found["topics"][0]["error"] or found["brokers"])
-
-    until(told, "the trouble in tape tier status", seconds=30)
+    trouble = until(lambda: status()["error"] and status(), "the trouble in tape tier status", seconds=30)
+    assert trouble["failing_since_ms"] > 0 and trouble["lag_segments"] > 0
+    assert "since" in tape("tier", "status", "-b", stage.broker.bootstrap)
     stage.write("t", 100)
     assert stage.slowest_s < 5, "produce does not wait for the store"
     stage.way.gone = False
@@ -210,18 +219,33 @@ def test_a_store_that_is_slow_failing_or_gone_stalls_nobody_and_loses_nothing(st
     until(lambda: len(stage.way.requests) > seen + 10, "requests")
     stage.way.fail_share = stage.way.delay_s = 0.0
     stage.copied(tape, "t")
+    assert status()["error"] is None and status()["failing_since_ms"] < 0
     values = stage.in_the_bucket("t")
-    assert len(values) > 600 and values == stage.written[: len(values)]
+    assert len(values) > 900 and values == stage.written[: len(values)]
     assert tape.json("tier", "verify", "--url", stage.url, "--endpoint", stage.endpoint)["problems"] == []
 
 
 MOMENTS = ("/segments/", "manifest.json", "DELETE")
+PARTS = ("uploads", "partNumber=1", "partNumber=2", "POST", "manifest.json", "DELETE")
 
 
 @pytest.mark.parametrize("after", [False, True])
-def test_a_broker_killed_at_any_request_goes_on_where_it_was(stage: Stage, tape: Tape, after: bool) -> None:
-    """kill -9 when a request of each kind arrives at the store, or when it was carried out and not answered."""
-    stage.create("t", retention_bytes="300000")
+@pytest.mark.parametrize("parts", [False, True] if "TAPELOG_TIER_SEEDS" in os.environ else [False])
+def test_a_broker_killed_at_any_request_goes_on_where_it_was(
+    stage: Stage, tape: Tape, after: bool, parts: bool
+) -> None:
+    """kill -9 when a request of each kind arrives at the store, or when it was carried out and not answered. With
+    parts: segments so large that they go up in parts, which are begun, sent one by one, and put together."""
+    if parts:
+        _killed_at(stage, tape, after, PARTS, 24_000, internal_segment_bytes="11000000", retention_bytes="22000000")
+    else:
+        _killed_at(stage, tape, after, MOMENTS, 300, retention_bytes="300000")
+
+
+def _killed_at(
+    stage: Stage, tape: Tape, after: bool, wanted_moments: Sequence[str], count: int, **configs: str
+) -> None:
+    stage.create("t", **configs)
     moments: list[str] = []
 
     def fatal(method: str, path: str) -> None:
@@ -231,16 +255,16 @@ def test_a_broker_killed_at_any_request_goes_on_where_it_was(stage: Stage, tape:
             stage.broker.kill()
 
     setattr(stage.way, "after" if after else "before", fatal)
-    for wanted in MOMENTS:
+    for wanted in wanted_moments:
         moments.append(wanted)
         try:
-            stage.write("t", 300)
+            stage.write("t", count)
         except AssertionError:
             pass  # killed meanwhile
         until(lambda: not moments, f"the moment of {wanted}", seconds=30)
         stage.broker.restart()
     stage.written = []
-    stage.write("t", 150)
+    stage.write("t", count // 2)
     stage.copied(tape, "t")
     result = until(lambda: _clean(tape, stage), "no leftovers", seconds=30, pause=0.3)
     assert result["problems"] == []

@@ -80,7 +80,7 @@ def the_head_comes_before_the_segment(patch: pytest.MonkeyPatch) -> None:
 
 def objects_that_count_are_taken_for_orphans(patch: pytest.MonkeyPatch) -> None:
     """Collection forgets what pages and head name."""
-    patch.setattr(collection.walk, "named_between", lambda *_: {})
+    patch.setattr(collection.walk, "named_between", lambda *_, **__: {})
 
 
 def an_upload_under_way_is_taken_for_an_orphan(patch: pytest.MonkeyPatch) -> None:
@@ -131,6 +131,11 @@ def a_segment_is_left_out(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(uploader.Uploader, "_copy", newest)
 
 
+def nothing_is_ever_collected(patch: pytest.MonkeyPatch) -> None:
+    """Orphans stay, as they did for leaders that had made the manifest themselves."""
+    patch.setattr(uploader.Uploader, "_collect", lambda *_: None)
+
+
 PLANTS: tuple[Plant, ...] = (
     conditions_are_ignored,
     nobody_is_fenced,
@@ -140,6 +145,7 @@ PLANTS: tuple[Plant, ...] = (
     overlaps_count_twice,
     damage_on_the_way_goes_unnoticed,
     a_segment_is_left_out,
+    nothing_is_ever_collected,
 )
 
 

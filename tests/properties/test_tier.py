@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from tapelog.log.tier import growth, manifest
 from tests.properties.tier_world import TierWorld
 
+LONG = "TAPELOG_TIER_SEEDS" in os.environ
 STEPS = st.lists(
     st.tuples(
         st.sampled_from(
@@ -62,12 +65,26 @@ TIMES = {"get": 1, "put": 4, "upload": 2, "checksum": 2, "list": 2, "delete": 1}
 """How often each happens for certain."""
 
 
+@pytest.mark.parametrize("after", [False, True])
+def test_a_process_killed_at_any_write_of_a_manifest_with_pages_leaves_at_worst_an_orphan(
+    after: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pages of two segments and pages of pages are stored between the segment and the head that names them."""
+    monkeypatch.setattr(growth, "FAN_OUT", 2)
+    monkeypatch.setattr(manifest, "FAN_OUT", 2)
+    _killed("put", after, list(range(2, 14)) if LONG else [5, 9], "9000")  # the fifth, eighth and eleventh are pages
+
+
 @pytest.mark.parametrize("verb", list(TIMES))
 @pytest.mark.parametrize("after", [False, True])
 def test_a_process_killed_at_any_operation_leaves_at_worst_an_orphan(verb: str, after: bool) -> None:
     """Killed before, or after, the first, second, … operation of each kind, and started again in the same epoch."""
-    for nth in range(1, TIMES[verb] + 1):
-        world = TierWorld(1, retention_bytes="4000")
+    _killed(verb, after, list(range(1, TIMES[verb] + 1)), "4000")
+
+
+def _killed(verb: str, after: bool, moments: list[int], retention_bytes: str) -> None:
+    for nth in moments:
+        world = TierWorld(1, retention_bytes=retention_bytes)
         left = nth
 
         def fatal(seen: str, name: str, world: TierWorld = world) -> None:
