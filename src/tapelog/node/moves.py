@@ -31,6 +31,8 @@ AT_ONCE: Final = 2
 """So many logs are copied at the same time; the others wait."""
 LAST_BYTES: Final = 1 << 20
 """So little may be missing when the rest is copied at once."""
+PREFERRED_MAX: Final = 10_000
+"""So many replicas that are not here yet may have a directory waiting for them."""
 SOON_MS: Final = 20
 LATER_MS: Final = 10_000
 TELL_MS: Final = 2_000
@@ -60,9 +62,8 @@ class Moves:
         under_way = self.all.get(key)
         if under_way is not None and under_way.home is not home:
             under_way.end("another directory is wanted")
-        self.preferred[key] = home.path
-        partition = self._partition(key)
         self.preferred.pop(key, None)
+        partition = self._partition(key, home)
         if partition.log.disk is not home.disk and key not in self.all:
             log.info("%s-%d moves to %s", topic, index, home.path)
             self.all[key] = Move(self, partition, home)
@@ -81,12 +82,14 @@ class Moves:
             raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"Log directory {path} is cordoned")
         return home
 
-    def _partition(self, key: Key) -> Partition:
+    def _partition(self, key: Key, home: LogDirectory) -> Partition:
         state = self.node.topics.get(key[0])
         if state is None or not 0 <= key[1] < len(state.partitions):
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"There is no {key[0]}-{key[1]}")
         partition = state.partitions[key[1]]
         if partition is None:
+            if len(self.preferred) < PREFERRED_MAX:
+                self.preferred[key] = home.path
             raise KafkaError(ErrorCode.REPLICA_NOT_AVAILABLE, f"{key[0]}-{key[1]} has no replica here yet")
         if partition.offline or partition.closed:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{key[0]}-{key[1]} is offline")

@@ -346,6 +346,17 @@ def test_what_cannot_be_moved_is_told(rig: Rig, topic: str, index: int, path: st
     assert move(rig, path, topic, index) == code
 
 
+def test_a_replica_that_is_not_here_yet_will_be_created_where_it_is_wanted(rig: Rig) -> None:
+    core = core_of(rig)
+    home_wanted = core.directory.items[1]
+    core.topics[TOPIC].partitions.append(None)
+    assert move(rig, THERE, TOPIC, 1) == ErrorCode.REPLICA_NOT_AVAILABLE
+    core.topics[TOPIC].partitions.pop()
+    topic = core.image.topics[TOPIC]
+    assert core.partitions.homes._preferred(topic, 1) is home_wanted
+    assert core.partitions.homes._preferred(topic, 1) is None, "once"
+
+
 def test_nothing_moves_to_a_cordoned_directory() -> None:
     rig = Rig(directories=(HERE, THERE), cordoned_log_dirs=THERE)
     rig.create()
