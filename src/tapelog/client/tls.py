@@ -156,7 +156,7 @@ def _pkcs12(store: Store, data: bytes, kind: str) -> PKCS12KeyAndCertificates:
         raise TlsError(
             "PKCS12 files need the package cryptography",
             f"option ssl.{kind}.type",
-            "pip install cryptography, or convert it: openssl pkcs12 -in FILE -nodes -out FILE.pem",
+            "pip install tapelog[pkcs12], or convert it: openssl pkcs12 -in FILE -nodes -out FILE.pem",
         ) from None
     password = store.password.data() if store.password is not None else None
     try:
