@@ -38,6 +38,7 @@ def measure(stage: Stage, partitions: list[int], reps: int) -> Results:
                 found = stage.run(way, f"cold-{count}")
                 shown = f"{found['mb_s']:7.0f} MB/s, CPU s/GB: server {found['server_cpu']:.2f}"
                 shown += f", broker {found['broker_cpu']:.2f}, client {found['client_cpu']:.2f}"
+                shown += f", network {found['network_cpu']:.2f}"
                 shown += f"; peak {found['broker_peak_mb']:.0f} MB, others {found['others_cpu_s']:.1f} s"
                 sys.stderr.write(f"{rep or 'warm'} {count} partitions {way:10} {shown}\n")
                 if rep:
@@ -47,8 +48,10 @@ def measure(stage: Stage, partitions: list[int], reps: int) -> Results:
 
 def table(server: str, results: Results) -> str:
     """As Markdown."""
-    head = "| S3 server | partitions | reader | MB/s | of raw (min–max) | CPU s/GB server | broker | client | peak MB |"
-    lines = [head, "|---|---|---|---|---|---|---|---|---|"]
+    columns = ("S3 server", "partitions", "reader", "MB/s", "of raw (min–max)")
+    columns += ("CPU s/GB: server", "broker", "client", "network", "broker's peak MB")
+    head = f"| {' | '.join(columns)} |"
+    lines = [head, "|---|---|---|---|---|---|---|---|---|---|"]
     for count, ways in results.items():
         for way, samples in ways.items():
             of_raw = ratio(samples, ways["raw"], "mb_s")
@@ -56,7 +59,7 @@ def table(server: str, results: Results) -> str:
             told = f"{of_raw.median:.2f} ({of_raw.low:.2f}–{of_raw.high:.2f})" if way != "raw" else ""
             cells = [server, count, way]
             cells += [f"{_middle(samples, 'mb_s'):,.0f}", told]
-            for figure in ("server_cpu", "broker_cpu", "client_cpu"):
+            for figure in ("server_cpu", "broker_cpu", "client_cpu", "network_cpu"):
                 cells.append(f"{_middle(samples, figure):.2f}" if way != "raw" or figure != "broker_cpu" else "")
             cells.append(f"{_middle(samples, 'broker_peak_mb'):,.0f}" if way != "raw" else "")
             lines.append("| " + " | ".join(cells) + " |")

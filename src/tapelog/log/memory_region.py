@@ -6,7 +6,7 @@ from tapelog.wire.values import Region
 
 
 class MemoryRegion(Region):
-    """Views that stay as they are as long as the region lives. `size` is what is still to be sent."""
+    """Views that stay as they are until it is released. `size` is what is still to be sent."""
 
     def __init__(self, views: list[memoryview]) -> None:
         super().__init__(sum(map(len, views)))
@@ -21,10 +21,15 @@ class MemoryRegion(Region):
         return self._views[0]
 
     def sent(self, count: int) -> None:
-        """So much of the next view has been taken."""
+        """So much of the next view has been taken; with the last of it the region lets go of its memory."""
         self.size -= count
         view = self._views[0]
         if count < len(view):
             self._views[0] = view[count:]
         else:
             del self._views[0]
+        if not self.size:
+            self.release()
+
+    def release(self) -> None:
+        self._views = []

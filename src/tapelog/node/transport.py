@@ -191,6 +191,7 @@ class Transport(Pollable):
                         raise StaleRegionError("the file ended before the region")
                     pieces.append(piece)
                     size += chunk.size
+                    chunk.release()
                 else:
                     break
                 taken += 1

@@ -139,6 +139,9 @@ class Connection:
             if call.abandoned is not None:
                 call.abandoned()
         self.calls.clear()
+        for chunk in self.outgoing:
+            if not isinstance(chunk, bytes):
+                chunk.release()
         self.outgoing.clear()
         self.outgoing_bytes = 0
         self.partial.clear()

@@ -66,6 +66,9 @@ class Region:
         """All `size` bytes; for those who cannot send the region from where it lies."""
         raise NotImplementedError
 
+    def release(self) -> None:
+        """Nobody will send it any more: what it holds is free, whoever still holds the region."""
+
 
 RecordBytes: TypeAlias = Slice | Region | bytes
 """What a records field may hold: decoded, in a file, or built in memory."""

@@ -94,7 +94,8 @@ class Pieces:
             if piece.unread:
                 piece.unread = False
                 self.unread -= piece.room
-            self._pieces[key] = self._pieces.pop(key)
+            if convert is not None:
+                self.touch(name, position)
             return piece.value
         if piece.failed is not None:
             if self.timers.clock.monotonic_ms() - piece.since_ms >= KEPT_MS:
@@ -102,6 +103,13 @@ class Pieces:
                 return self.get(name, position, size, convert)
             raise UnreadableError(piece.failed, piece.since_ms)
         raise NotHereError(piece)
+
+    def touch(self, name: str, position: int) -> None:
+        """Somebody will come back for it: others are thrown out first. Blocks are not touched by reading them, so that
+        one that was read to its end goes before those that readers are in the middle of."""
+        piece = self._pieces.pop((name, position), None)
+        if piece is not None:
+            self._pieces[name, position] = piece
 
     def has(self, name: str, position: int) -> bool:
         """Whether it is here."""

@@ -45,9 +45,14 @@ class RemoteRegion(MemoryRegion):
         for block in self._blocks:
             block.lend()
 
-    def __del__(self) -> None:
-        for block in self._blocks:
+    def release(self) -> None:
+        super().release()
+        blocks, self._blocks = self._blocks, []
+        for block in blocks:
             block.give_back()
+
+    def __del__(self) -> None:
+        self.release()
 
 
 def read(view: View, log: Log, offset: int, max_bytes: int, upper: int, min_one: bool) -> RemoteRegion | None:
@@ -81,6 +86,7 @@ def read(view: View, log: Log, offset: int, max_bytes: int, upper: int, min_one:
     block = view.pieces.block_bytes
     ahead = block if mark is None else min(mark.ahead * 2, AHEAD_BLOCKS_MAX * block)
     view.mark(next_offset, Mark(entry.name, end, ahead))
+    view.pieces.touch(remote.name, min(end, remote.size - 1) // block * block)
     _read_ahead(view, log, remote, end, ahead)
     return region
 

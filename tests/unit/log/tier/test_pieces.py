@@ -98,7 +98,8 @@ def test_what_was_used_longest_ago_makes_room() -> None:
         shelf.get(number)
         shelf.pass_time()
         assert shelf.get(number) is not None
-        assert shelf.get(0) is not None  # used all the time
+        assert shelf.get(0) is not None
+        shelf.pieces.touch("a", 0)  # used all the time
         assert shelf.pieces.used <= 8 * BLOCK
     assert shelf.get(0) is not None
     assert shelf.get(11) is not None
@@ -247,3 +248,19 @@ def test_reading_ahead_never_throws_out_what_was_read_ahead_for_somebody_else() 
     assert shelf.get(30) is None, "what somebody waits for finds room"
     shelf.pass_time()
     assert shelf.get(30) is not None
+
+
+def test_a_block_that_was_read_to_its_end_goes_before_those_that_readers_are_in_the_middle_of() -> None:
+    shelf = Shelf()
+    for number in range(8):  # two readers, each of which has finished three blocks and is in its fourth
+        shelf.get(number)
+        shelf.pass_time()
+        assert shelf.get(number) is not None
+        shelf.pieces.touch("a", number * BLOCK)
+        shelf.pieces.touch("a", 0), shelf.pieces.touch("a", 1 * BLOCK)
+    for number in range(20, 26):
+        shelf.get(number)
+        shelf.pass_time()
+        assert shelf.get(number) is not None
+    assert shelf.get(0) is not None
+    assert shelf.get(1) is not None
