@@ -28,6 +28,7 @@ log = logging.getLogger("tapelog.node")
 REMOVALS: Final = "tier-removals"
 AGAIN_MS: Final = 60_000
 """Removed a second time after this: a copy that was under way may have arrived since."""
+TOPIC_LENGTH: Final = len(layout.topic_prefix(bytes(16)))
 FIRST_SWEEP_MS: Final = 60_000
 """After the start; the next ones tapelog.tier.orphan.check.interval.ms apart."""
 
@@ -132,11 +133,22 @@ class TierTopics:
         self._go_on()
 
     def removing(self, prefix: str) -> bool:
-        """Whether a prefix is being removed, or waits for it."""
-        return prefix in self._removals
+        """Whether a partition's prefix, or its topic's, is being removed, or waits for it."""
+        return bool(self._removals) and (prefix in self._removals or prefix[:TOPIC_LENGTH] in self._removals)
+
+    def _lives(self, prefix: str) -> bool:
+        """Whether a deleted topic is there again: `tape tier restore` gives it its old id, and its objects."""
+        topic_id = layout.topic_of_prefix(prefix)
+        return topic_id is not None and topic_id in self._node.image.topics_by_id
 
     def _remove_next(self) -> None:
         prefix, epoch = next(iter(self._removals.items()))
+        if self._lives(prefix):
+            log.info("tier: %s was restored and is not removed", prefix)
+            del self._removals[prefix]
+            self._save_removals()
+            self._go_on()
+            return
         self._removing = True
         writer = self._writer(epoch)
 

@@ -8,11 +8,15 @@ from typing import Any, cast
 import pytest
 
 from tapelog.base.timers import Timers
+from tapelog.log.tier import growth, layout, manifest
+from tapelog.log.tier.growth import Writer
 from tapelog.metadata.image import RESOURCE_TOPIC, MetadataImage, PartitionImage, TopicImage
 from tapelog.node.tier_known import EPOCHS_AHEAD, FILE, SAVE_MS, KnownTopics
+from tapelog.node.tier_topics import TierTopics
 from tapelog.sim.clock import SimClock
 from tapelog.sim.disk import SimDisk
 from tapelog.sim.entropy import SimEntropy
+from tapelog.sim.objects import Bucket, SimStore
 
 ID, OTHER = b"\x01" * 16, b"\x02" * 16
 
@@ -86,6 +90,31 @@ def test_what_was_restored_later_is_out_of_reach() -> None:
     node.has((ID, restored), offset=20)
     node.image = MetadataImage(offset=30, epoch=5)
     assert node.known.gone() == [(ID, restored + EPOCHS_AHEAD)], "deleted here once more"
+
+
+def test_a_removal_that_was_noted_is_dropped_when_the_topic_was_restored_meanwhile() -> None:
+    node: Any = Node()
+    node.entropy, node.node_id, node.topics = SimEntropy(2), 1, {}
+    node.config = SimpleNamespace(cluster_id="ours")
+    node.setting_int = lambda _: 10**9
+    bucket, prefix = Bucket(), layout.partition_prefix(ID, 0)
+    head = growth.empty("t", ID, 0, 0, Writer(1, 7, "x", "ours"))
+    bucket.put(prefix + layout.MANIFEST, head.encode())
+    store = SimStore(bucket)
+    store.weather.gone = True
+    topics = TierTopics(node, store)
+    topics.start()
+    topics.remove(layout.topic_prefix(ID), 7)
+    assert topics.removing(prefix) and not topics.removing(layout.partition_prefix(OTHER, 0))
+    node.has((ID, 1_000_007), offset=20)
+    store.weather.gone = False
+    for again in (topics, TierTopics(node, store)):
+        again.start()
+        node.clock.advance(100_000)
+        node.timers.run_due()
+        assert not again.removing(prefix)
+        assert prefix + layout.MANIFEST in bucket.objects
+        assert manifest.decode(bucket.objects[prefix + layout.MANIFEST]) == head
 
 
 def test_topics_that_are_not_tiered_are_not_noted() -> None:
