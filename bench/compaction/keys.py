@@ -8,6 +8,7 @@ makes its indexes, does not count. Time during which this process was stopped do
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -85,7 +86,7 @@ def _until_clean(side: Side, table: Table, size: int, told: Callable[[str], None
             begun = ran
             told(f"{side.name}: begins to compact")
         most = max(most, peak_mb(side))
-        found = _checkpoint(side)
+        found = _clean_up_to(side)
         if found > cleaned:
             cleaned, rounds = found, rounds + 1
             told(f"{side.name}: round {rounds}, clean up to {cleaned:,}, {ran - begun:.0f} s, {cpu:.0f} CPU s")
@@ -103,14 +104,17 @@ def _until_clean(side: Side, table: Table, size: int, told: Callable[[str], None
     }
 
 
-def _checkpoint(side: Side) -> int:
-    """Up to where the log counts as clean, by the file that both keep in Kafka's form."""
-    for path in side.data.rglob(CHECKPOINT):
-        with suppress(OSError, ValueError):
-            for line in path.read_text().splitlines():
-                topic, _, rest = line.partition(" ")
-                if topic == TOPIC and rest:
-                    return int(rest.split()[1])
+def _clean_up_to(side: Side) -> int:
+    """Up to where the log is clean: Kafka writes its checkpoint after each round, Tapelog a line into its log (and its
+    checkpoint with all others, every now and then)."""
+    with suppress(OSError, ValueError):
+        if isinstance(side, Tapelog):
+            found = re.findall(TOPIC + r"-0: compacted up to offset (\d+)", (side.folder / "server.log").read_text())
+            return int(found[-1]) if found else 0
+        for line in (side.data / CHECKPOINT).read_text().splitlines():
+            topic, _, rest = line.partition(" ")
+            if topic == TOPIC and rest:
+                return int(rest.split()[1])
     return 0
 
 

@@ -3,7 +3,7 @@
 On Linux the work runs on a thread under SCHED_IDLE: whoever else wakes up goes first, at once. One that is merely niced
 keeps the rest of its time slice, some milliseconds, whenever the loop, a flush thread or a client wants to go on. On a
 machine that is never idle SCHED_IDLE gets next to nothing; so work goes on in stretches, and one that got less than its
-least share of what it wanted is followed by one that is niced only.
+least share of what it wanted is followed by some that are niced only.
 
 What changes files is done for it by the main thread, whose priority is everybody's: within such a call it may hold a
 lock of the file system's journal, and while it waited for a core every sync on that disk would wait for it.
@@ -37,6 +37,7 @@ STRETCH_S: Final = 5.0
 LEAST_SHARE: Final = 0.1
 """Of the time for which it could have run."""
 PIECE_BYTES: Final = 64 * 1024
+NICED_STRETCHES: Final = 5
 _PUSH_AND_WAIT: Final = 7  # sync_file_range: wait for what is on its way, write, wait
 _NOT_THERE: Final = (errno.ENOSYS, errno.EINVAL, errno.ESPIPE, errno.EOPNOTSUPP)
 
@@ -84,8 +85,8 @@ class Manners:
         times: Callable[[], CpuTimes | None] = cpu_times,
         step_back: Callable[[], bool] = step_back,
     ) -> None:
-        self.starved = False
-        """The last stretch got too little: the next one does not step back."""
+        self.niced_stretches = 0
+        """One got too little: so many more do not step back."""
         self._clock = clock
         self._times = times
         self._step_back = step_back
@@ -102,14 +103,16 @@ class Manners:
         def run() -> None:
             before = self._times()
             be_nice()
-            back = before is not None and not self.starved and self._step_back()
+            back = before is not None and not self.niced_stretches and self._step_back()
             begun = self._clock()
             try:
                 results.append(work(lambda: self._clock() - begun >= STRETCH_S))
             except BaseException as error:
                 failures.append(error)
             after = self._times()
-            self.starved = back and before is not None and after is not None and _too_little(before, after)
+            self.niced_stretches = max(0, self.niced_stretches - 1)
+            if back and before is not None and after is not None and _too_little(before, after):
+                self.niced_stretches = NICED_STRETCHES
             self._errands.put(None)
 
         self._thread = threading.Thread(target=run, name="stretch")
