@@ -134,6 +134,7 @@ ENFORCED: Final[frozenset[str]] = frozenset(
         "tapelog.tier.cache.bytes",
         "remote.log.manager.copier.thread.pool.size",
         "remote.log.manager.copy.max.bytes.per.second",
+        "remote.log.manager.fetch.max.bytes.per.second",
         "remote.log.manager.task.retry.backoff.max.ms",
         "remote.log.manager.task.retry.backoff.ms",
         "remote.log.storage.system.enable",

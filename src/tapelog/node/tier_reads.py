@@ -48,6 +48,7 @@ class TierReads(TierReading):
             node.setting_int("remote.log.reader.threads"),
         )
         self.pieces.complain = node.dispatcher.complain
+        self.pieces.quota.rate = lambda: node.setting_int("remote.log.manager.fetch.max.bytes.per.second")
         self._views: dict[tuple[bytes, int], View] = {}
 
     # --- for handlers ----------------------------------------------------------------------------------------------

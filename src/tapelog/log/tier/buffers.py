@@ -8,6 +8,7 @@ wherever it was let go of: whoever hands on a view of its bytes keeps the Block 
 from __future__ import annotations
 
 import mmap
+from collections import deque
 from typing import Final
 
 POOLED_BYTES_MIN: Final = 64 * 1024
@@ -60,9 +61,13 @@ class Block:
         if not self.lent:
             self._buffers.lent -= self.room
 
+    def give_back_later(self, blocks: list[Block]) -> None:
+        """The same of several, from whatever thread."""
+        self._buffers.late.append(blocks)
+
     def __del__(self) -> None:
         self.data = _NOTHING
-        self._buffers.free(self._memory)
+        self._buffers.late.append(self._memory)
 
 
 _NOTHING: Final = memoryview(b"")
@@ -79,10 +84,13 @@ class Buffers:
         """Bytes that wait to be used again."""
         self.lent = 0
         """Bytes of blocks that answers are sent from."""
+        self.late: deque[mmap.mmap | bytearray | list[Block]] = deque()
+        """What nobody holds any more, and is not yet counted so: the collector may find that on any thread."""
         self._idle: dict[int, list[mmap.mmap | bytearray]] = {}
 
     def take(self, position: int, size: int, beside: int = 0) -> Block:
         """Room for a block, where there are so many bytes of other things."""
+        self.settle()
         room = room_for(size)
         waiting = self._idle.get(room)
         if waiting:
@@ -94,16 +102,23 @@ class Buffers:
         self.out += room
         return Block(self, memory, position, size)
 
-    def free(self, memory: mmap.mmap | bytearray) -> None:
-        """For blocks alone."""
-        room = len(memory)
-        self.out -= room
-        if room >= POOLED_BYTES_MIN:
-            self._idle.setdefault(room, []).append(memory)
-            self.idle += room
+    def settle(self) -> None:
+        """Count what was let go of. On the loop, before anything is decided."""
+        while self.late:
+            freed = self.late.popleft()
+            if isinstance(freed, list):
+                for block in freed:
+                    block.give_back()
+                continue
+            room = len(freed)
+            self.out -= room
+            if room >= POOLED_BYTES_MIN:
+                self._idle.setdefault(room, []).append(freed)
+                self.idle += room
 
     def shrink(self, beside: int) -> None:
         """Give idle buffers back to the system where they would be too many beside that."""
+        self.settle()
         for waiting in self._idle.values():
             while waiting and self.out + self.idle + beside > self.bytes_max:
                 self.idle -= len(waiting.pop())

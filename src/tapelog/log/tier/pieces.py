@@ -20,6 +20,7 @@ from typing import Any, Final
 from tapelog.base.timers import Timer, Timers
 from tapelog.log.tier.buffers import Block, Buffers, room_for
 from tapelog.log.tier.piece import Awaited, Convert, Key, NotHereError, Piece, UnreadableError, Waiter
+from tapelog.log.tier.quota import Quota
 from tapelog.log.tier.store import Got, ObjectMissingError, ObjectStore, RefusedError, StoreError
 
 __all__ = ["Awaited", "NotHereError", "Pieces", "UnreadableError", "Waiter"]
@@ -74,6 +75,7 @@ class Pieces:
         self._wanted: deque[Piece] = deque()
         self._ahead: deque[Piece] = deque()
         self._timer: Timer | None = None
+        self.quota = Quota(timers.clock)
         self._doubted: dict[Key, int] = {}
 
     # --- readers -------------------------------------------------------------------------------------------------
@@ -132,19 +134,20 @@ class Pieces:
 
     def lendable(self, blocks: list[Block]) -> bool:
         """Whether an answer may be sent from these, or should take a copy: who is slow must not have all the room."""
+        self.buffers.settle()
         more = sum(block.room for block in blocks if not block.lent)
         return self.buffers.lent + more <= self.bytes_max // 2
 
     def doubt(self, name: str, position: int) -> bool:
         """What came is not what was written. True if it is read once more; False if that was done just now."""
         key, now_ms = (name, position), self.timers.clock.monotonic_ms()
-        if now_ms - self._doubted.pop(key, -KEPT_MS) < KEPT_MS:
-            self._doubted[key] = now_ms
+        piece, doubted = self._pieces.get(key), self._doubted.pop(key, -1)
+        if piece is not None and 0 <= doubted <= piece.since_ms and now_ms - piece.since_ms < KEPT_MS:
+            self._doubted[key] = doubted  # it came after that, and is no better
             return False
         if len(self._doubted) >= DOUBTS_MAX:
             del self._doubted[next(iter(self._doubted))]
         self._doubted[key] = now_ms
-        piece = self._pieces.get(key)
         if piece is not None and piece.here:
             self._drop(piece)
         return True
@@ -181,10 +184,14 @@ class Pieces:
         """Start what can be started: what somebody waits for before what somebody may want."""
         while self.under_way < self.parallel_max and (self._wanted or self._ahead):
             queue = self._wanted or self._ahead
-            if not self._make_room(queue[0].room, queue is self._wanted):
+            wait_ms = self.quota.wait_ms()
+            if wait_ms <= 0 and not self._make_room(queue[0].room, queue is self._wanted):
+                wait_ms = BACKOFF_MS
+            if wait_ms > 0:
                 if self._timer is None:
-                    self._timer = self.timers.after(BACKOFF_MS, self._look_again)
+                    self._timer = self.timers.after(wait_ms, self._look_again)
                 return
+            self.quota.took(queue[0].size)
             self._load(queue.popleft())
 
     def _look_again(self) -> None:
@@ -193,6 +200,7 @@ class Pieces:
 
     def _stray(self) -> int:
         """Bytes of blocks that were forgotten and are still sent from."""
+        self.buffers.settle()
         return self.buffers.out - self.blocks
 
     def _make_room(self, room: int, wanted: bool) -> bool:

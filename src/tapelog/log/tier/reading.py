@@ -52,7 +52,8 @@ class RemoteRegion(MemoryRegion):
             block.give_back()
 
     def __del__(self) -> None:
-        self.release()
+        if self._blocks:
+            self._blocks[0].give_back_later(self._blocks)
 
 
 def read(view: View, log: Log, offset: int, max_bytes: int, upper: int, min_one: bool) -> RemoteRegion | None:

@@ -264,3 +264,32 @@ def test_a_block_that_was_read_to_its_end_goes_before_those_that_readers_are_in_
         assert shelf.get(number) is not None
     assert shelf.get(0) is not None
     assert shelf.get(1) is not None
+
+
+def test_no_more_is_read_in_a_second_than_the_quota_says_and_everything_comes() -> None:
+    shelf, waits = Shelf(parallel=4), [Waits() for _ in range(8)]
+    shelf.clock.advance(10_000)
+    shelf.pieces.quota.rate = lambda: 2 * BLOCK
+    for number, one in enumerate(waits):
+        shelf.get(number, one)
+    came = []
+    for _ in range(6):
+        came.append(sum(one.told for one in waits))
+        shelf.pass_time(1000)
+    assert came == [0, 5, 7, 8, 8, 8], "a second is made up for, then two blocks a second"
+
+
+def test_damage_that_a_slow_store_sends_again_is_told() -> None:
+    shelf, waits = Shelf(), Waits()
+    shelf.get(0)
+    shelf.pass_time()
+    assert shelf.pieces.doubt("a", 0)
+    shelf.store.weather.gone = True
+    assert shelf.get(0, waits) is None
+    shelf.pass_time(3 * KEPT_MS)
+    shelf.store.weather.gone = False
+    while not waits.told:
+        shelf.pass_time(10)
+    assert not shelf.pieces.doubt("a", 0), "it came after the doubt, and is no better"
+    shelf.pass_time(KEPT_MS)
+    assert shelf.pieces.doubt("a", 0), "after a while it may have been mended"
