@@ -183,13 +183,10 @@ class Link:
         ticket.answer = ticket.answers.decode(reader, version)
 
     def _renew(self, deadline: Deadline) -> None:
-        """Log in again. What is in flight is answered before: a login has the line to itself."""
+        """Log in again. Answers to what is in flight come before that of the login, and are kept for their tickets."""
         if self.expires_at is not None and self.pace.now() >= self.expires_at:
             self.close()
             raise LinkError(f"the session with {self.address} is over", f"broker {self.address}")
-        limit = deadline.within(self.settings.request_timeout_ms / 1000)
-        while self._waiting:
-            self._read_answer(limit)
         assert self.log_in is not None
         try:
             self.log_in(self, deadline)

@@ -202,6 +202,22 @@ def test_the_nearest_replica_is_read_from_and_left_when_it_lags() -> None:
         assert offsets(read(fake.connect(), 0, 10)) == [0, 5]
 
 
+def test_a_follower_that_does_not_have_the_offset_is_left_for_its_leader() -> None:
+    def lagging(node: int, request: Message, version: int) -> Answer | NotImplementedError:
+        if not isinstance(request, FetchRequest) or node == 1:
+            return NotImplementedError()
+        fake.preferred = -1
+        told = PartitionData(0, ErrorCode.OFFSET_OUT_OF_RANGE)
+        return FetchResponse(responses=[FetchableTopicResponse("", request.topics[0].topic_id, [told])])
+
+    with FakeCluster(brokers=2) as fake:
+        fake.add(batch(0, 5))
+        fake.preferred = 2
+        fake.extra = lagging
+        assert offsets(read(fake.connect(client_rack="b"), 0, 5)) == [0]
+        assert len(fake.asked(FetchRequest)) == 3 and fake.pace.slept == []
+
+
 def test_a_topic_made_anew_while_it_is_read_is_not_read_on() -> None:
     with FakeCluster() as fake:
         fake.add(batch(0, 5), batch(5, 5))

@@ -92,6 +92,8 @@ def test_a_forked_worker_begins_with_an_empty_pool_and_leaves_its_parents_links_
             cluster.topic(TOPIC)
         with pool.lend(settings) as lent:
             assert lent is cluster
+            lock = pool._POOL._lock
+            lock.acquire()  # a fork may come while another thread is in the pool
             child = os.fork()
             if child == 0:
                 try:
@@ -101,6 +103,7 @@ def test_a_forked_worker_begins_with_an_empty_pool_and_leaves_its_parents_links_
                     os._exit(0 if good and pool._POOL.idle == 1 else 1)
                 finally:
                     os._exit(2)
+            lock.release()
             assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         with pool.lend(settings) as again:
             assert again is cluster

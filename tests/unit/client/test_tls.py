@@ -94,3 +94,5 @@ def test_versions_and_ciphers(authority: Authority) -> None:
     assert "ssl.cipher.suites" in told(Tls(trust, ciphers="TLS_RSA_WITH_NULL"))
     made = context(Tls(trust, verify_host=False, ciphers="ECDHE-ECDSA-AES128-GCM-SHA256"))
     assert not made.check_hostname and made.verify_mode == ssl.CERT_REQUIRED
+    usual = context(Tls(trust))
+    assert usual.check_hostname and usual.verify_mode == ssl.CERT_REQUIRED
