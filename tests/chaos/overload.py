@@ -1,6 +1,7 @@
-"""A broker on a slow disk, producers that send ten times as fast as it syncs, consumers that do not read.
+"""A broker on a slow disk, producers that send ten times as fast as it syncs, consumers that do not read, and some that
+slowly read what is old.
 
-Used by `test_overload`, and by itself: `python -m tests.chaos.overload SECONDS` prints memory and rates over time.
+Used by `test_overload`; `python -m bench.overload` runs it for minutes and draws what it saw.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ import os
 import socket
 import struct
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Mapping
@@ -34,6 +34,7 @@ IN_FLIGHT = 20
 """Requests of a megabyte that each has under way: together far more than the kernel would take."""
 PARTITIONS = 4
 RECORD = 1_000_000
+READERS, READER_PAUSE_S = 8, 1.0
 API_VERSIONS = 18
 TOPIC = "flood"
 SOURCE = Path(__file__).with_name("slowdisk.c")
@@ -49,6 +50,7 @@ class Sample:
     synced: int
     stopped_ms: int
     acknowledged: int
+    read: int
 
 
 @dataclass
@@ -58,6 +60,8 @@ class Story:
     samples: list[Sample] = field(default_factory=list)
     acknowledged: dict[tuple[int, int], bytes] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
+    read: int = 0
+    """Bytes that slow consumers got."""
     slowest_s: float = 0.0
     """The longest that a bystander waited for an answer that needs no disk."""
 
@@ -166,9 +170,55 @@ class Bystander:
         self.thread.join()
 
 
+class SlowReaders:
+    """Consumers that read everything from the beginning, a little at a time: mostly what is old by then."""
+
+    def __init__(self, bootstrap: str, story: Story, count: int) -> None:
+        self.story = story
+        self.stopping = threading.Event()
+        self.threads = [threading.Thread(target=self._read, args=(bootstrap, number)) for number in range(count)]
+        for thread in self.threads:
+            thread.start()
+
+    def _read(self, bootstrap: str, number: int) -> None:
+        partition, offset = number % PARTITIONS, 0
+        with Raw(bootstrap, timeout=90) as raw:
+            while not self.stopping.wait(READER_PAUSE_S):
+                got, offset = fetched(raw.call(FETCH, 4, fetch_body(partition, offset, 2 * MB)), offset)
+                self.story.read += got
+
+    def stop(self) -> None:
+        """Read no more."""
+        self.stopping.set()
+        for thread in self.threads:
+            thread.join()
+
+
+def fetch_body(partition: int, offset: int, size: int) -> bytes:
+    """A Fetch of one partition."""
+    head = struct.pack(">iiiibi", -1, 500, 1, size, 0, 1)
+    return head + string(TOPIC) + struct.pack(">iiqi", 1, partition, offset, size)
+
+
+def fetched(answer: bytes, offset: int) -> tuple[int, int]:
+    """How many bytes of whole batches came, and where to read on."""
+    at = 4 + 4 + len(string(TOPIC)) + 4
+    _, code, _, _, aborted = struct.unpack_from(">ihqqi", answer, at)
+    assert code == 0, f"Fetch answered {code}"
+    at += 26 + 16 * max(0, aborted)
+    begin = at = at + 4
+    while at + 61 <= len(answer):
+        base, length = struct.unpack_from(">qi", answer, at)
+        if at + 12 + length > len(answer):
+            break
+        offset = base + struct.unpack_from(">i", answer, at + 23)[0] + 1
+        at += 12 + length
+    return at - begin, offset
+
+
 def unread(bootstrap: str, count: int) -> list[Raw]:
     """Consumers that ask for a lot and do not read it."""
-    body = struct.pack(">iiiibi", -1, 500, 1, 50 * MB, 0, 1) + string(TOPIC) + struct.pack(">iiqi", 1, 0, 0, 50 * MB)
+    body = fetch_body(0, 0, 50 * MB)
     found = []
     for _ in range(count):
         raw = Raw(bootstrap)
@@ -191,12 +241,13 @@ def overload(slow: SlowBroker, seconds: float, looks_s: float = 0.5) -> Story:
     until(lambda: bool(admin.list_topics(TOPIC, timeout=5).topics[TOPIC].partitions), "the topic", seconds=10)
     flood, bystander = Flood(bootstrap, story), Bystander(bootstrap, story)
     until(lambda: bool(story.acknowledged), "the first acknowledgement", seconds=30)
-    idle = unread(bootstrap, 20)
+    idle, readers = unread(bootstrap, 20), SlowReaders(bootstrap, story, READERS)
     begun = time.monotonic()
     while (now := time.monotonic() - begun) < seconds:
-        story.samples.append(Sample(now, slow.memory(), *slow.disk(), len(story.acknowledged)))
+        story.samples.append(Sample(now, slow.memory(), *slow.disk(), len(story.acknowledged), story.read))
         time.sleep(looks_s)
     bystander.stop()
+    readers.stop()
     flood.stop()
     for raw in idle:
         raw.close()
@@ -220,24 +271,3 @@ def stored(bootstrap: str, wanted: Mapping[tuple[int, int], bytes]) -> dict[tupl
             left -= offset == last[partition]
     consumer.close()
     return found
-
-
-def main(seconds: float) -> None:
-    """Print what is seen, every few seconds."""
-    import tempfile
-
-    with tempfile.TemporaryDirectory(prefix="overload-") as directory:
-        slow = SlowBroker(Path(directory))
-        with slow.broker:
-            story = overload(slow, seconds)
-    print("second  memory MB  written MB  synced MB  stopped ms  acknowledged")
-    for sample in story.samples[:: max(1, len(story.samples) // 30)]:
-        print(
-            f"{sample.second:6.1f}  {sample.memory / MB:9.1f}  {sample.written / MB:10.1f}  {sample.synced / MB:9.1f}"
-            f"  {sample.stopped_ms:10d}  {sample.acknowledged:12d}"
-        )
-    print(f"slowest answer to a bystander: {story.slowest_s * 1000:.0f} ms; failures: {len(story.failures)}")
-
-
-if __name__ == "__main__":
-    main(float(sys.argv[1]))
