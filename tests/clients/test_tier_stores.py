@@ -162,6 +162,39 @@ def test_a_topic_deleted_after_kill_9_of_its_only_broker_leaves_the_bucket(tmp_p
             until(lambda: not any("/topics/" in name for name in gcs.objects), "others have removed it", seconds=60)
 
 
+def test_a_directory_whose_mount_goes_away_is_told_and_used_again_when_it_is_back(tmp_path: Path, tape: Tape) -> None:
+    root = tmp_path / "mount"
+    settings = {**SETTINGS, "remote.log.storage.system.enable": "true", "tapelog.tier.url": f"file://{root}"}
+    retry = {"remote.log.manager.task.retry.backoff.ms": "50", "remote.log.manager.task.retry.backoff.max.ms": "200"}
+    root.mkdir()
+    with Broker(settings={**settings, **retry}) as broker:
+        admin = AdminClient({"bootstrap.servers": broker.bootstrap, **QUIET})
+        admin.create_topics([NewTopic("t", 1, 1, config=TIERED)])["t"].result(20)
+        _write(broker, 500)
+        until(lambda: _copied(tape, broker), "everything copied", seconds=60, pause=0.3)
+        root.rename(tmp_path / "elsewhere")
+        root.mkdir()
+        _write(broker, 500)
+
+        def trouble() -> str:
+            return str(tape.json("tier", "status", "t", "-b", broker.bootstrap)["topics"][0]["error"] or "")
+
+        until(lambda: "mounted" in trouble(), "the trouble told", pause=0.2)
+        assert list(root.iterdir()) == [], "nothing is copied to the disk below"
+        root.rmdir()
+        (tmp_path / "elsewhere").rename(root)
+        until(lambda: _copied(tape, broker), "everything copied", seconds=60, pause=0.3)
+        assert _read(broker, 1000) == [b"%06d" % (number % 500) * 170 for number in range(1000)]
+
+
+def _write(broker: Broker, count: int) -> None:
+    producer = Producer({"bootstrap.servers": broker.bootstrap, **QUIET})
+    for number in range(count):
+        producer.produce("t", b"%06d" % number * 170)
+        if number % 50 == 49:
+            assert producer.flush(20) == 0
+
+
 def test_a_bucket_that_is_not_there_says_so(store: Store) -> None:
     scheme = store.url.partition("://")[0]
     with pytest.raises(RefusedError, match="bucket"):
