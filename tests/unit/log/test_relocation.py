@@ -133,6 +133,19 @@ def test_a_log_that_begins_in_the_tier_still_does() -> None:
     assert (found.start_offset, found.local_start_offset, found.end_offset) == (0, begins, RECORDS + 2)
 
 
+def test_a_copy_of_a_log_that_is_elsewhere_does_not_count_before_its_time() -> None:
+    place = Place(4)
+    copy = Relocation(place.log, *place.directories.items)
+    copy.complete(RECORDS)
+    place.append(RECORDS)
+    place.log.flush()
+    place.crash("crash")
+    here, there = place.directories.items
+    assert (here.partitions(), there.partitions()) == ([KEY], [])
+    assert there.futures == [copy.path.rpartition("/")[2]]
+    assert len(contents(place.reopened())) == RECORDS + 1
+
+
 EXPECTED = [b"%03d" % number * 20 for number in range(RECORDS + 1)]
 
 
