@@ -211,6 +211,8 @@ class Producer:
             assert told is not None
             first = told.record_errors[0].batch_index_error_message if told.record_errors else None
             raise refusal(code, f"write to {queue.where}", f"topic {queue.where.topic}", told.error_message or first)
+        if outcome == AGAIN and code == ErrorCode.MESSAGE_TOO_LARGE:
+            return  # it was split: nothing to wait for
         if outcome == AGAIN:
             error = self._trouble if told is None else None
             self._put_off(queue, error or refusal(code, f"write to {queue.where}", f"topic {queue.where.topic}"))

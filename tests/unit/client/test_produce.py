@@ -150,6 +150,7 @@ def test_a_batch_that_the_topic_finds_too_large_is_split() -> None:
         write(producer, 200)
         producer.flush()
         assert values(logs) == list(range(200)) and producer._held == 0
+        assert fake.pace.slept == []
         producer.send(TOPIC, b"k", b"x" * 500, 0, partition=0)
         with pytest.raises(RefusedError, match="MESSAGE_TOO_LARGE") as caught:
             producer.flush()
