@@ -75,6 +75,20 @@ def test_a_predicate_gives_the_same_rows_pushed_down_or_not(spark: Any, topic: T
         spark.conf.unset(PUSH_DOWN)
 
 
+def test_a_password_reaches_the_executors_as_a_secret_only(topic: Topic) -> None:
+    from tapelog.spark.source.datasource import TapelogDataSource
+
+    given = topic.options() | {
+        "kafka.security.protocol": "SASL_PLAINTEXT",
+        "kafka.sasl.mechanism": "PLAIN",
+        "kafka.sasl.jaas.config": "org.apache.kafka.common.security.plain.PlainLoginModule required"
+        ' username="u" password="unheard-of";',
+    }
+    source = TapelogDataSource(given)
+    reader = source.reader(source.schema())
+    assert "unheard-of" not in repr(vars(source)) + repr(vars(reader))
+
+
 def test_an_empty_topic_has_no_rows(spark: Any, topic: Topic) -> None:
     assert load(spark, topic).collect() == []
 

@@ -69,7 +69,9 @@ class TapelogDataSource(DataSource):  # type: ignore[misc]
                     f"schema(…) asks for {', '.join(schema.names)}: the columns of a topic are fixed.",
                     f"Leave it out, or choose some of them by option columns; here: {', '.join(options.columns)}.",
                 )
-            return options
+        # this instance travels to the executors with its reader: secrets go there inside the reader's options only
+        self.options: dict[str, str] = {}
+        return options
 
 
 def register(spark: Any) -> None:
