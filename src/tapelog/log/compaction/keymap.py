@@ -43,9 +43,11 @@ class KeyMap:
 
     def clear(self, first_offset: int = 0) -> None:
         """Forget everything; offsets to come are at or after this one."""
+        if self.count:
+            self._table = memoryview(bytearray(SLOT_BYTES)).cast("Q")  # the old one goes first: never two at once
+            self._table = memoryview(bytearray(self.slots * SLOT_BYTES)).cast("Q")
         self.count = 0
         self._before = first_offset - 1
-        self._table = memoryview(bytearray(self.slots * SLOT_BYTES)).cast("Q")
 
     def put(self, key: bytes, offset: int) -> bool:
         """Note a key's offset in place of an earlier one. False, and nothing noted, if the map is full."""

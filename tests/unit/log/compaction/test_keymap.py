@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -80,3 +82,17 @@ def test_a_map_is_a_dict_with_a_bound(puts: list[tuple[bytes, int]]) -> None:
 
 def test_the_number_of_slots_is_prime() -> None:
     assert [largest_prime(number) for number in (1, 2, 3, 4, 10, 100, 41667)] == [1, 2, 3, 3, 7, 97, 41659]
+
+
+def test_a_map_never_takes_its_memory_twice() -> None:
+    size = 1 << 20
+    tracemalloc.start()
+    try:
+        keys = KeyMap(size)
+        keys.clear(0)
+        assert keys.put(b"a", 1)
+        keys.clear(0)
+        assert keys.get(b"a") == -1
+        assert size // 2 < tracemalloc.get_traced_memory()[1] < size * 3 // 2
+    finally:
+        tracemalloc.stop()
