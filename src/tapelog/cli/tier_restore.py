@@ -24,6 +24,8 @@ from tapelog.log.tier.topic import TopicDocument
 
 EPOCH_JUMP = 1_000_000
 """So far ahead that brokers of the cluster that was lost never catch up, should they start again."""
+KEEP_ALL = {"retention.ms": "-1", "retention.bytes": "-1"}
+"""Unless a topic's own settings say otherwise: a default of the new cluster must not delete what was just restored."""
 PATIENCE_S = 60.0
 PAUSE_S = 0.2
 
@@ -129,6 +131,8 @@ def carry_out(
             remarks.append(f"{plan.name}: the cluster has such a topic")
         elif not dry_run:
             tell(plan.name)
+            if "retention.ms" not in plan.document.configs:
+                remarks.append(f"{plan.name}: kept for ever until its retention.ms is set (its own is not known)")
             create(connection, plan, replication_factor or min(plan.document.replication_factor, len(there.brokers)))
         done.append(
             {
@@ -146,7 +150,7 @@ def carry_out(
 def create(connection: Connection, plan: Plan, replication_factor: int) -> None:
     """Have the topic created, and wait until its leaders answer for what it had."""
     document = plan.document
-    config = {**document.configs, "remote.storage.enable": "true", SETTING: plan.restore.render()}
+    config = {**KEEP_ALL, **document.configs, "remote.storage.enable": "true", SETTING: plan.restore.render()}
     asked = connection.admin.create_topics(
         [NewTopic(document.name, len(plan.restore.partitions), replication_factor, config=config)],
         request_timeout=connection.timeout_s,

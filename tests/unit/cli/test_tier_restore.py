@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from tapelog.cli.tier_bucket import Bucket
-from tapelog.cli.tier_restore import EPOCH_JUMP, Plan, plans
+from tapelog.cli.tier_restore import EPOCH_JUMP, Plan, create, plans
 from tapelog.cli.tier_verify import verify_partition
 from tapelog.log.tier import growth, layout
 from tapelog.log.tier.growth import Writer
@@ -80,3 +82,21 @@ def test_a_deleted_topic_does_not_come_back(bucket: Bucket) -> None:
     made = growth.empty("orders", ID, 4, 0, Writer(1, 9, "x", "cluster"))
     bucket.backend.put(layout.manifest_name(ID, 4), growth.tombstone(made, Writer(1, 9, "y", "cluster")).encode())
     assert plans(bucket, [], lambda _: None) == ([], ["orders: it was deleted"])
+
+
+def test_what_is_restored_is_kept_whatever_the_new_clusters_defaults_are(
+    bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head(bucket, 0)
+    plan, _ = planned(bucket)
+    asked: list[dict[str, str]] = []
+    admin = SimpleNamespace(create_topics=lambda new, **_: asked.append(new[0].config) or {"orders": None})
+    there = SimpleNamespace(
+        admin=admin, timeout_s=1, result=lambda *_, **__: None, bounds=lambda _: {("orders", 0): (5, 5)}
+    )
+    create(cast(Any, there), plan, 1)
+    assert asked[0]["retention.ms"] == asked[0]["retention.bytes"] == "-1"
+    tell(bucket, 1)
+    plan, _ = planned(bucket)
+    create(cast(Any, there), plan, 1)
+    assert asked[1]["retention.ms"] == "7", "its own settings come first"

@@ -161,7 +161,7 @@ def remove(prefix: str, writer: Writer) -> Script:
         names = tuple(
             found.name
             for found in listing.objects
-            if found.name not in last and not found.name.startswith(tuple(spared))
+            if found.name not in last and not found.name.startswith(tuple(spared)) and not _later(found.name, writer)
         )
         if names:
             yield Delete(names)
@@ -171,6 +171,12 @@ def remove(prefix: str, writer: Writer) -> Script:
         last = [name for name in last if not name.endswith("/" + layout.TOPIC_DOCUMENT)]
     if last:
         yield Delete(tuple(last))
+
+
+def _later(name: str, writer: Writer) -> bool:
+    """Whether somebody else has made it since: a later leader's, or a manifest that was not there a moment ago."""
+    span = layout.parse_span(name)
+    return name.endswith("/" + layout.MANIFEST) or (span is not None and span.leader_epoch > writer.leader_epoch)
 
 
 def _bury(name: str, writer: Writer) -> Generator[Step, Any, bool]:

@@ -86,3 +86,24 @@ def test_a_removal_that_dies_every_time_one_call_later_ends() -> None:
         calls += 1
         assert calls < 100
     assert list(bucket.objects) == ["topics/other/0/manifest.json"]
+
+
+def test_what_a_later_leader_made_while_a_removal_went_on_is_left_alone() -> None:
+    bucket, prefix = Bucket(), layout.partition_prefix(ID, 0)
+    bucket.put(prefix + entry(0).name, b"old")
+    later = entry(1, epoch=10).name
+    store, lists = SimStore(bucket), 0
+
+    def made_meanwhile(verb: str, _: str) -> None:
+        nonlocal lists
+        lists += verb == "list"
+        if lists == 2:
+            bucket.put(prefix + layout.MANIFEST, growth.empty("t", ID, 0, 0, Writer(2, 10, "z", "ours")).encode())
+            bucket.put(prefix + later, b"new")
+            lists += 1
+
+    store.before = made_meanwhile
+    ended: list[StoreError | None] = []
+    scripts.play(scripts.remove(prefix, Writer(1, 9, "y", "ours")), store, ended.append)
+    assert ended == [None]
+    assert sorted(bucket.objects) == sorted([prefix + layout.MANIFEST, prefix + later])
