@@ -78,12 +78,16 @@ def prepared(folder: Path, table: Table, settings: dict[str, str]) -> tuple[Tape
     """A broker with filthy logs, its cleaner held right after it has begun."""
     side = Tapelog(folder, None, page_cache=False)
     side.settings.update(SETTINGS | settings)
-    side.start()
-    with admin.Admin(side.port) as a:
-        a.create(PROBE, 1, {})
-    place(side, table, {"cleanup.policy": "compact"})
-    side.start()
-    return side, Cleaner(side)
+    try:
+        side.start()
+        with admin.Admin(side.port) as a:
+            a.create(PROBE, 1, {})
+        place(side, table, {"cleanup.policy": "compact"})
+        side.start()
+        return side, Cleaner(side)
+    except BaseException:
+        side.stop()
+        raise
 
 
 def phase(side: Side, cleaner: Cleaner, working: bool, rate: int, secs: float) -> Figures:

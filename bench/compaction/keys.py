@@ -62,11 +62,11 @@ def side_of(name: str, folder: Path, map_mb: int) -> Side:
 
 def measure(side: Side, table: Table, told: Callable[[str], None]) -> Figures:
     """Have a log of many keys compacted, and see what that takes."""
-    side.start()
-    size = place(side, table, {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01"})
-    told(f"{side.name}: {size / 1e9:.2f} GB are written")
-    side.start()
     try:
+        side.start()
+        size = place(side, table, {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01"})
+        told(f"{side.name}: {size / 1e9:.2f} GB are written")
+        side.start()
         return {**_until_clean(side, table, size, told), "log_mb": size / 1e6}
     finally:
         side.stop()
