@@ -91,7 +91,7 @@ class Relocation:
         self.source = source
         self.home = home
         self.path = f"{home.path}/{names.future_dir(log.topic, log.partition, home.entropy.token(16))}"
-        self.generation = log.generation
+        self._made_of = (log.generation, log.mends)
         self.first = first
         self.copied_bytes = 0
         self._have: dict[int, int] = {}
@@ -101,6 +101,11 @@ class Relocation:
     def key(self) -> TopicPartition:
         """Of the partition."""
         return self.log.topic, self.log.partition
+
+    @property
+    def outdated(self) -> bool:
+        """Whether the log was cut, or mended, since: what was copied may not be what it has."""
+        return (self.log.generation, self.log.mends) != self._made_of
 
     def next_step(self) -> Step | None:
         """What is to be copied next; None if nothing is missing now."""
@@ -136,12 +141,22 @@ class Relocation:
         found = segments.items[number:]
         return found if found[0].base_offset >= self._whole_below else found[1:]
 
+    def settle_source(self) -> None:
+        """Before `complete`: write and sync what the log has, so that after a power cut both have the same. Blocks.
+        DiskError: the log's own directory is of no use any more. What is durable is left to the flush rounds to say:
+        one of them may still be syncing other files of this log."""
+        self.log.write()
+        swap.withdraw(self.log)
+        ticket = self.log.begin_flush()
+        for file in ticket.files:
+            file.sync()
+        if ticket.directory is not None:
+            ticket.directory.close()
+
     def complete(self, high_watermark: int) -> None:
-        """Copy what is missing and make it durable. Blocks. DiskError: the log is as it was."""
+        """Copy what is missing, make it durable and see that it can be opened. Blocks. DiskError: the log is as it
+        was."""
         log, disk, path = self.log, self.home.disk, self.path
-        log.write()
-        swap.withdraw(log)
-        log.flush()  # after a power cut both have the same
         log.active.persist_indexes()
         while (step := self.next_step()) is not None:
             step.run()
@@ -157,12 +172,19 @@ class Relocation:
         if log.topic_id is not None:
             disk.replace_file(f"{path}/{names.PARTITION_METADATA}", render_partition_metadata(log.topic_id))
         disk.replace_file(f"{path}/{names.offset_name(log.end_offset, names.SNAPSHOT)}", render_snapshot(log.producers))
+        disk.sync_dir(self.home.path)
         replaces = REPLACES_IN_PLACE if self.source is self.home else REPLACES_ELSEWHERE
         disk.replace_file(f"{path}/{names.FUTURE_COMPLETE}", replaces)
         if self.source is self.home:
             self.home.forget_cleaned(self.key)
         else:
             self.home.foretell(log, high_watermark)
+        try:
+            self.home.reopened(log, path).close_files()
+        except DiskError:
+            if self.source is not self.home:
+                self.home.forget(self.key)
+            raise
 
     def _forget_gone(self) -> None:
         """Segments that retention has taken from the log meanwhile."""

@@ -85,6 +85,8 @@ class StoredLog:
         self.names_unflushed = loaded.created
         self.staged = -1
         """Base offset of a compacted segment that a restart would put in place already (compaction.swap)."""
+        self.mends = 0
+        """How often damaged batches were overwritten with good ones: a copy made before may have the bad ones."""
         self.moving = False
         """Whether it is being copied (relocation): until then it is not compacted."""
         self.note_starts()

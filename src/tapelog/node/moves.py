@@ -35,6 +35,8 @@ PREFERRED_MAX: Final = 10_000
 """So many replicas that are not here yet may have a directory waiting for them."""
 SOON_MS: Final = 20
 LATER_MS: Final = 10_000
+LATER_MS_MAX: Final = 640_000
+"""After something has failed: at first, and at most."""
 TELL_MS: Final = 2_000
 """So long the controller has to answer where a replica is, before the directory where it was counts as failed."""
 
@@ -163,6 +165,9 @@ class Move:
         self.resting = False
         """Until it is tried again."""
         self.over = False
+        self._copying = False
+        """Whether a step is under way."""
+        self._failures = 0
         self.copy = self._new_copy()
         self.log.moving = True
 
@@ -197,8 +202,8 @@ class Move:
         key = (self.partition.topic, self.partition.index)
         if held.staged >= 0 or any(lane.key == key for lane in self.node.cleaner.lanes):
             self._rest(1000)  # the cleaner will see that it has to leave this log alone
-        elif held.generation != copy.generation:
-            self._anew(SOON_MS, "the log was cut")
+        elif copy.outdated:
+            self._anew(SOON_MS, "the log was cut, or mended")
         elif not self._has_room():
             self._anew(LATER_MS, "there is not enough room")
         elif not self._ready():
@@ -208,6 +213,7 @@ class Move:
         else:
             step = copy.next_step()
             assert step is not None
+            self._copying = True
             self.home.disk.start_job(step.run, lambda failure: self._stepped(copy, step, failure))
 
     def _stands(self) -> bool:
@@ -234,6 +240,9 @@ class Move:
         return fits
 
     def _stepped(self, copy: Relocation, step: Step, failure: Exception | None) -> None:
+        self._copying = False
+        if self.over or copy is not self.copy:
+            copy.discard()  # not before: it was still being written
         if self.owner.stopped or self.over or copy is not self.copy:
             return
         if failure is None:
@@ -253,7 +262,8 @@ class Move:
             self.node.storage.suspect(error, self.home.disk)
             self.node.storage.suspect(error, self.log.disk)
             self.node.scrubbing.look_at(self.log, self.copy.end_offset)
-        self._anew(LATER_MS, str(error))
+        self._failures += 1
+        self._anew(min(LATER_MS << self._failures - 1, LATER_MS_MAX), str(error))
 
     def _finish(self) -> None:
         """The rest, at once; then the copy is the log."""
@@ -263,6 +273,12 @@ class Move:
             return
         node.write_queued(partition)
         if not self._stands():
+            return
+        try:
+            copy.settle_source()
+        except DiskError as error:
+            self.end(str(error))
+            node.storage_broke(error, copy.source.disk)
             return
         try:
             copy.complete(partition.high_watermark)
@@ -310,7 +326,7 @@ class Move:
     def _anew(self, after_ms: int, reason: str) -> None:
         """What was copied is of no use: from the beginning, after a while."""
         log.info("%s-%d begins anew to move: %s", self.partition.topic, self.partition.index, reason)
-        self.copy.discard()
+        self._discard()
         self.copy = self._new_copy()
         self._rest(after_ms)
 
@@ -327,8 +343,12 @@ class Move:
         """It comes to nothing."""
         log.info("%s-%d does not move: %s", self.partition.topic, self.partition.index, reason)
         if discard:
-            self.copy.discard()
+            self._discard()
         self._done()
+
+    def _discard(self) -> None:
+        if not self._copying:
+            self.copy.discard()
 
     def _done(self) -> None:
         self.over, self.running, self.log.moving = True, False, False

@@ -1,11 +1,11 @@
 """A compacted log that is damaged is made anew, in its own directory, with what another replica has.
 
 Replicas compact on their own, so a damaged range cannot be replaced alone: what one has removed because of a later
-record, another may still have, and a tombstone that one has removed may have hidden it. But everything up to a point
-can, if that lies behind the damage and behind all that was compacted here: from there on this log has every record that
-was ever written. So [start, point) is fetched from a replica in sync into a new log beside this one, the segments from
-there on are copied, and the copy takes the log's place (`log.relocation`). Until then the log stays as it is, in sync
-and in use; what is compacted begins anew afterwards.
+record, another may still have, and a tombstone that one has removed may have hidden it. But everything that anybody may
+have compacted can, which is all but the active segment: that has every record that was ever written. So [start, point)
+is fetched from a replica in sync, the leader first, into a new log beside this one, the segments from there on are
+copied, and the copy takes the log's place (`log.relocation`). Until then the log stays as it is, in sync and in use;
+compaction begins anew afterwards.
 """
 
 from __future__ import annotations
@@ -45,15 +45,14 @@ class Rebuild(Move):
 
     def _new_copy(self) -> Relocation:
         held = self.log
-        cleaned = self.home.cleaned_offsets.get((held.topic, held.partition), 0)
-        wanted = max(cleaned, _damage_end(held))
-        self.point = next(one.base_offset for one in held.segments.items if one.base_offset >= wanted)
+        self.point = held.active.base_offset
         self._start = self._next = held.start_offset
         self._fetched = False
         self._new: Log | None = None
         image = self.node.image.partition(held.topic, held.partition)
         me = self.node.node_id
-        self._askable = [id for id in image.isr if id != me] if image is not None else []
+        others = [] if image is None else [id for id in image.isr if id != me]
+        self._askable = sorted(others, key=lambda id: image is None or id != image.leader)
         return Relocation(held, self.home, self.home, first=self.point)
 
     @property
@@ -108,8 +107,8 @@ class Rebuild(Move):
     def _told(self, node_id: int, response: Message | None) -> None:
         if not self._stands():
             return
-        if self.log.generation != self.copy.generation:
-            self.end("the log was cut")
+        if self.copy.outdated:
+            self.end("the log was cut, or mended")
             return
         data = records_of(response)
         size, next_offset, beyond = _below(data, self._next, self.point)

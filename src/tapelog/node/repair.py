@@ -171,6 +171,7 @@ class Repair:
             return
         try:
             file = segment.file()
+            held.mends += 1
             file.write_at(damage.position, data)
         except DiskError as error:
             self._written(source, error)

@@ -27,17 +27,34 @@ if TYPE_CHECKING:
 log = logging.getLogger("tapelog.node")
 
 
+class WithheldError(Exception):
+    """The copy that should count cannot be opened: no other may take its place before the cluster knows."""
+
+
 def settle(node: NodeCore, config_of: Callable[[str], LogConfig]) -> None:
     """Open the copy that counts of each, and put the others aside. A disk that fails meanwhile goes offline."""
     directories = node.directory
     found, directories.twins = directories.twins, {}
     for key, homes in found.items():
-        chosen = _chosen(node, key, [home for home in homes if home in directories.items], config_of)
+        try:
+            chosen = _chosen(node, key, [home for home in homes if home in directories.items], config_of)
+        except WithheldError:
+            _leave_alone(node, key, homes)
+            continue
         if chosen is not None:
             directories.logs[key] = chosen.logs[key]
         for home in homes:
             if home is not chosen and home in directories.items:
                 _put_aside(node, key, home, chosen)
+
+
+def _leave_alone(node: NodeCore, key: TopicPartition, homes: list[LogDirectory]) -> None:
+    """Without a log the partition stays offline, as if its directory had not been there at the start."""
+    node.directory.logs.pop(key, None)
+    for home in homes:
+        opened = home.logs.pop(key, None)
+        if opened is not None and not opened.closed:
+            opened.close_files()
 
 
 def _chosen(
@@ -55,6 +72,8 @@ def _chosen(
             opened = home.open_log(*key, config_of(key[0]))
         except DiskError as error:
             node.storage_broke(error, home.disk)
+            if home.directory_id == assigned:
+                raise WithheldError from None
             continue
         rank = (*_rank(opened), not _is_new(home, key), home.directory_id == assigned)
         if rank > best:

@@ -67,6 +67,7 @@ class Place:
             step.run()
             copy.stepped(step)
         self.append(RECORDS)
+        copy.settle_source()
         copy.complete(RECORDS)
         assert copy.install() is None
 
@@ -136,6 +137,7 @@ def test_a_log_that_begins_in_the_tier_still_does() -> None:
 def test_a_copy_of_a_log_that_is_elsewhere_does_not_count_before_its_time() -> None:
     place = Place(4)
     copy = Relocation(place.log, *place.directories.items)
+    copy.settle_source()
     copy.complete(RECORDS)
     place.append(RECORDS)
     place.log.flush()
