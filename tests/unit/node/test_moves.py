@@ -334,6 +334,54 @@ def test_a_destination_that_fails_at_the_swap_costs_nothing(rig: Rig, monkeypatc
     assert everything(rig) == [value(number) for number in range(RECORDS + 1)]
 
 
+def test_a_sync_of_the_old_log_that_fails_takes_its_directory_offline() -> None:
+    rig = grown(directories=("meta", HERE, THERE))
+    here = disk_of(rig, HERE)
+    here.flush_ms_min = here.flush_ms_max = 60_000
+    answers = rig.later(produce_request((TOPIC, 0, rig.batch(value(RECORDS)))), 9)
+    rig.node.pass_time(10)
+    others = rig.later(produce_request((TOPIC, 0, rig.batch(value(RECORDS + 1)))), 9, rig.connect())
+    rig.node.pass_time(10)
+    here.syncs_until_failure = 0
+    core_of(rig).moves.want(TOPIC, 0, THERE)
+    rig.node.pass_time(2000)
+    assert list(core_of(rig).directory.offline) == [HERE]
+    for told in (answers, others):
+        assert told[0].responses[0].partition_responses[0].error_code != 0, "nothing is acknowledged over lost pages"
+    assert not core_of(rig).moves.all
+
+
+def test_what_is_mended_meanwhile_is_copied_anew(rig: Rig) -> None:
+    slow(rig)
+    move(rig)
+    rig.node.pass_time(3000)
+    log = rig.partition().log
+    segment = log.segments.items[0]
+    good = disk_of(rig, HERE).read_file(segment.path)
+    (future,) = left(rig, THERE)
+    disk_of(rig, THERE).flip_bit(f"{THERE}/{future}/{segment.path.rpartition('/')[2]}", 100, 3)
+    log.mends += 1
+    slow(rig, 1 << 40)
+    assert moved(rig)
+    assert disk_of(rig, THERE).read_file(log.segments.items[0].path) == good
+
+
+def test_what_fails_again_and_again_is_tried_more_and_more_seldom(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    tries = [0]
+
+    def fails(step: relocation.Step) -> None:
+        tries[0] += 1
+        raise DiskError("bad sector")
+
+    monkeypatch.setattr(relocation.Step, "run", fails)
+    move(rig)
+    rig.node.pass_time(600_000)
+    assert 4 <= tries[0] <= 8
+    monkeypatch.undo()
+    rig.node.pass_time(700_000)
+    assert home(rig) == THERE
+
+
 @pytest.mark.parametrize(
     ("topic", "index", "path", "code"),
     [

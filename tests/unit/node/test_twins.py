@@ -6,6 +6,8 @@ import logging
 
 import pytest
 
+from tapelog.base.ports import DiskError
+from tapelog.log.directories import LogDirectories
 from tapelog.log.names import STRAY_DIR
 from tapelog.node.core import NodeCore
 from tapelog.sim.disk import SimDisk
@@ -136,6 +138,35 @@ def test_two_copies_of_a_topic_that_is_gone_are_both_put_aside(rig: Rig) -> None
     rig.create()
     assert rig.values() == []
     assert rig.produce().base_offset == 0
+
+
+def test_while_the_copy_that_counts_cannot_be_opened_no_other_takes_its_place(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two_copies(rig, THERE)
+    disk, read = disk_of(rig, THERE), SimDisk.listdir
+
+    def fails(here: SimDisk, path: str) -> list[str]:
+        if here is disk and path == f"{THERE}/{TOPIC}-0" and fail[0]:
+            raise DiskError("input/output error")
+        return read(here, path)
+
+    fail = [False]
+    check = LogDirectories._check
+
+    def checked(directories: LogDirectories) -> None:
+        check(directories)
+        fail[0] = True
+
+    monkeypatch.setattr(SimDisk, "listdir", fails)
+    monkeypatch.setattr(LogDirectories, "_check", checked)
+    rig.reboot(lambda: None)
+    assert list(core_of(rig).directory.offline) == [THERE]
+    assert core_of(rig).topics[TOPIC].partitions[0] is None
+    assert not strays(rig, HERE)
+    monkeypatch.undo()
+    rig.reboot(rig.node.kill)
+    assert rig.values() == [b"a", b"b"]
 
 
 def test_what_the_checkpoints_said_of_the_other_copy_is_forgotten(rig: Rig) -> None:
