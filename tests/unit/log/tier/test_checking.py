@@ -94,3 +94,21 @@ def test_what_was_checked_is_not_checked_again_before_it_is_read_again() -> None
     assert rig.read(0).error_code == 0
     rig.reads.pieces.forget(rig.name)
     assert rig.read(0).error_code == STORAGE_ERROR
+
+
+def test_what_was_checked_says_nothing_of_the_rest_of_its_block() -> None:
+    rig = Spoilt()
+    batch = rig.size // rig.end
+    rig.flip(5 * batch + 70)
+    assert values_of(rig.read(0, part_bytes=2 * batch)) == rig.values[:2]
+    assert rig.read(5).error_code == STORAGE_ERROR
+
+
+def test_a_reader_gets_nothing_beyond_what_it_may_see() -> None:
+    rig = Spoilt()
+    rig.read(0)
+    for upper in range(1, rig.end):
+        region = rig.reads.read(rig.partition(), 0, 1 << 20, upper, True)
+        assert region is not None
+        assert region.next_offset == upper
+        assert region.size == upper * (rig.size // rig.end)
