@@ -17,15 +17,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench.report import ratio, spread
 from bench.sides import REPOSITORY, Missing, Tapelog
+from bench.tier_reads.report import AIM, Results, heading, rows
 from bench.tier_reads.servers import SERVERS
-from bench.tier_reads.stage import Figures, Stage
+from bench.tier_reads.stage import Stage
 
 WAYS = ("raw", "librdkafka", "plain")
-AIM = 0.7
-
-Results = dict[str, dict[str, list[Figures]]]
 
 
 def measure(stage: Stage, partitions: list[int], reps: int) -> Results:
@@ -44,32 +41,6 @@ def measure(stage: Stage, partitions: list[int], reps: int) -> Results:
                 if rep:
                     results.setdefault(str(count), {}).setdefault(way, []).append({**found, "rep": rep})
     return results
-
-
-def table(server: str, results: Results) -> str:
-    """As Markdown."""
-    columns = ("S3 server", "partitions", "reader", "MB/s", "of raw (min–max)")
-    columns += ("CPU s/GB: server", "broker", "client", "network", "broker's peak MB")
-    head = f"| {' | '.join(columns)} |"
-    lines = [head, "|---|---|---|---|---|---|---|---|---|---|"]
-    for count, ways in results.items():
-        for way, samples in ways.items():
-            of_raw = ratio(samples, ways["raw"], "mb_s")
-            assert of_raw is not None
-            told = f"{of_raw.median:.2f} ({of_raw.low:.2f}–{of_raw.high:.2f})" if way != "raw" else ""
-            cells = [server, count, way]
-            cells += [f"{_middle(samples, 'mb_s'):,.0f}", told]
-            for figure in ("server_cpu", "broker_cpu", "client_cpu", "network_cpu"):
-                cells.append(f"{_middle(samples, figure):.2f}" if way != "raw" or figure != "broker_cpu" else "")
-            cells.append(f"{_middle(samples, 'broker_peak_mb'):,.0f}" if way != "raw" else "")
-            lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
-
-
-def _middle(samples: list[Figures], figure: str) -> float:
-    found = spread(samples, figure)
-    assert found is not None
-    return found.median
 
 
 def main() -> int:
@@ -108,7 +79,8 @@ def main() -> int:
             return 1
         finally:
             stage.stop()
-    print(table(asked.server, results))
+    print(heading())
+    print(rows(asked.server, results))
     if asked.json is not None:
         commit = subprocess.run(
             ["git", "rev-parse", "--short", "HEAD"], cwd=REPOSITORY, capture_output=True, text=True, check=False

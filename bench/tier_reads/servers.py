@@ -96,9 +96,7 @@ class Versity(Server):
         super().__init__(folder)
         found = os.environ.get("TAPELOG_VERSITYGW") or shutil.which("versitygw")
         if found is None:
-            raise Missing(
-                "versitygw was not found: `go install github.com/versity/versitygw/cmd/versitygw@v1.0.8` or newer"
-            )
+            raise Missing("versitygw was not found: `go install github.com/versity/versitygw/cmd/versitygw@latest`")
         self.program = found
 
     def command(self) -> list[str]:

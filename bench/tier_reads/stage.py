@@ -138,7 +138,7 @@ class Stage:
 
 
 def interrupts_s() -> float:
-    """CPU seconds of the machine in interrupts: the loopback network, which is nobody's by the kernel's books."""
+    """CPU seconds of the machine in interrupts: mostly the loopback network's."""
     fields = Path("/proc/stat").read_text().split(None, 9)
     return (int(fields[6]) + int(fields[7])) / procs.TICK
 
