@@ -121,9 +121,7 @@ class SimStore:
 
         self._call("get", name, work, done)
 
-    def read_into(
-        self, name: str, position: int, into: memoryview, done: Callable[[StoreError | None], None]
-    ) -> None:
+    def read_into(self, name: str, position: int, into: memoryview, done: Callable[[StoreError | None], None]) -> None:
         def work() -> None:
             data = self.bucket.get(name).data[position : position + len(into)]
             if len(data) != len(into):
