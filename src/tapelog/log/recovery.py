@@ -138,6 +138,8 @@ def rebuild_producers(disk: Disk, directory: str, segments: SegmentList, produce
 def _replay(segments: SegmentList, first: int, past: int, producers: ProducerState, start: int, stop: int) -> None:
     """Note the producers of batches in [start, stop) of the segments numbered [first, past)."""
     for segment in segments.items[first:past]:
+        if segment.base_offset >= stop:  # what lies there is not checked yet
+            break
         position = segment.position_of(max(start, segment.base_offset))
         Scan(segment, producers, None).replay_producers(position, start, stop)
     producers.commit()

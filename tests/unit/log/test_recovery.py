@@ -80,6 +80,22 @@ def test_a_damaged_batch_ends_the_log() -> None:
     ]
 
 
+def test_a_newest_segment_whose_first_sector_never_reached_the_disk_is_cut_off_whole() -> None:
+    bench = Bench(SMALL)
+    bench.fill(10)
+    bench.append(bench.idempotent(0))
+    bench.log.roll()
+    second = bench.log.end_offset
+    bench.fill(5)
+    damage(bench, names.offset_name(second, names.LOG), 0, bytes(512))
+    for name in bench.files():  # the snapshot of the roll is lost as well, so producers are learnt from batches
+        if name.endswith(names.SNAPSHOT):
+            bench.disk.remove(f"{DIRECTORY}/{name}")
+    bench.kill(second)
+    assert bench.offsets() == list(range(second))
+    assert bench.log.producers.entries[7].last_sequence() == 0
+
+
 def test_garbage_behind_the_end_is_cut_off() -> None:
     bench = Bench()
     bench.fill(5)
