@@ -203,8 +203,12 @@ def test_a_store_that_is_slow_failing_or_gone_stalls_nobody_and_loses_nothing(st
 
     stage.way.delay_s = 60.0  # it hangs: whoever waits for it waits for longer than anybody here
     stage.write("t", 300)
-    waiting = until(lambda: status()["lag_segments"] >= 2 and status(), "what waits to be copied", seconds=30)
-    assert waiting["state"] == "working" and waiting["lag_bytes"] > 0
+
+    def hangs() -> bool:
+        told = status()
+        return told["lag_segments"] >= 2 and told["lag_bytes"] > 0 and told["state"] == "working"
+
+    until(hangs, "a copy under way, and what waits behind it", seconds=30)
     stage.way.fail_share, stage.way.delay_s = 0.5, 0.02
     stage.write("t", 300)
     stage.way.gone = True

@@ -37,7 +37,7 @@ MISTAKES: dict[str, tuple[object, str, object]] = {
 def test_a_mistake_is_noticed(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
     owner, name, wrong = MISTAKES[mistake]
     monkeypatch.setattr(owner, name, wrong)
-    for seed in range(150):
+    for seed in range(500):
         try:
             run_seed(seed, 150)
         except AssertionError:
