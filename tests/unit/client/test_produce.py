@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 
 import pytest
 
@@ -37,11 +38,14 @@ class Logs:
         self.before: list[int] = []
         self.limit = 1 << 30
         self.chance: random.Random | None = None
+        self.answering = threading.Event()
+        self.answering.set()
         fake.extra = self
 
     def __call__(self, node: int, request: Message, version: int) -> Answer | NotImplementedError:
         if not isinstance(request, ProduceRequest):
             return NotImplementedError()
+        self.answering.wait(30)
         chance = self.chance
         if chance is not None and chance.random() < 0.1:
             return None
@@ -122,10 +126,13 @@ def test_several_requests_are_in_flight() -> None:
         logs = Logs(fake)
         cluster = fake.connect()
         producer = Producer(cluster, ME, SMALL)
+        logs.answering.clear()
         most = 0
         for number in range(200):
             producer.send(TOPIC, b"k", b"%d" % number, 0, partition=0)
             most = max(most, *(link.in_flight for link in cluster.links), 0)
+            if most > 1:
+                logs.answering.set()
         producer.flush()
         assert 1 < most <= 5
         assert values(logs) == list(range(200))
