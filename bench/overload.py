@@ -2,7 +2,7 @@
 
 `python -m bench.overload 200 --json bench/results/overload.json` (needs gcc; see tests/chaos/overload.py).
 Eight producers keep 160 requests of a megabyte under way into a disk of 8 MB/s, 20 consumers ask and do not read, eight
-read slowly from the beginning. At the end the broker is killed, and a consumer looks whether everything acknowledged is
+read from the beginning, a little too slowly. At the end the broker is killed, and a consumer looks whether everything acknowledged is
 there.
 """
 
