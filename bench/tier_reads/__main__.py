@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import subprocess
 import sys
 import tempfile
@@ -56,6 +57,7 @@ def main() -> int:
     parser.add_argument("--pause", action="store_true", help="wait for a line before measuring")
     parser.add_argument("--json", type=Path, help="every repetition, here")
     asked = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was started is stopped
     settings = dict(one.split("=", 1) for one in asked.set)
     partitions = [int(count) for count in asked.partitions.split(",")]
     with tempfile.TemporaryDirectory(prefix="tier-reads-") as name:
