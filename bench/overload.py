@@ -2,8 +2,8 @@
 
 `python -m bench.overload 200 --json bench/results/overload.json` (needs gcc; see tests/chaos/overload.py).
 Eight producers keep 160 requests of a megabyte under way into a disk of 8 MB/s, 20 consumers ask and do not read, eight
-read from the beginning, a little too slowly. At the end the broker is killed, and a consumer looks whether everything acknowledged is
-there.
+read from the beginning, a little too slowly. At the end the broker is killed, and a consumer looks whether everything
+acknowledged is there.
 """
 
 from __future__ import annotations
