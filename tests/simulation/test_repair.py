@@ -6,19 +6,13 @@ import pytest
 
 from tapelog.base.ports import DiskError
 from tapelog.log.scrub import SegmentCheck
-from tapelog.replication.partition import Partition
 from tapelog.sim.cluster import Cluster
 from tapelog.sim.disk import SimFile
 from tapelog.sim.machine import Machine
 from tapelog.wire.errors import ErrorCode, KafkaError
-from tapelog.wire.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from tapelog.wire.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from tapelog.wire.messages.fetch_response import FetchResponse
-from tapelog.wire.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
-from tapelog.wire.record_batch import Record, build_batch
-
-TOPIC = "ledger"
-RECORDS = 40
+from tests.simulation.ledger import SMALL, TOPIC, contents, fill, held
 
 
 @pytest.fixture
@@ -26,33 +20,9 @@ def cluster() -> Cluster:
     """Forty records in a dozen segments, on three nodes."""
     cluster = Cluster(7, 3, {"tapelog.scrub.interval.ms": "5000", "log.cleaner.enable": "false"})
     cluster.boot()
-    client = cluster.session("writer")
-    config = [
-        CreatableTopicConfig(name="internal.segment.bytes", value="1000"),
-        CreatableTopicConfig(name="index.interval.bytes", value="200"),
-    ]
-    topic = CreatableTopic(name=TOPIC, num_partitions=1, replication_factor=3, configs=config)
-    assert client.call(CreateTopicsRequest(topics=[topic], timeout_ms=5000), 7).topics[0].error_code == 0
-    cluster.world.run(2000)
-    for number in range(RECORDS):
-        batch = build_batch([Record(0, 1000 + number, b"k", b"%03d" % number * 60)])
-        data = [TopicProduceData(name=TOPIC, partition_data=[PartitionProduceData(index=0, records=batch)])]
-        answer = client.call(ProduceRequest(acks=-1, timeout_ms=5000, topic_data=data), 9)
-        assert answer.responses[0].partition_responses[0].error_code == 0
+    fill(cluster, 3, SMALL)
     cluster.world.run(8000)
     return cluster
-
-
-def held(machine: Machine) -> Partition:
-    assert machine.core is not None
-    found = machine.core.topics[TOPIC].partitions[0]
-    assert found is not None
-    return found
-
-
-def contents(machine: Machine) -> bytes:
-    """All batches of the log, as its files have them."""
-    return b"".join(machine.disk.read_file(segment.path) for segment in held(machine).log.segments.items)
 
 
 def right(machine: Machine) -> bool:

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tapelog.replication.partition import Partition
 from tapelog.sim.cluster import Cluster
 from tapelog.sim.machine import Machine
 from tapelog.sim.objects import Bucket, Weather
 from tapelog.wire.errors import ErrorCode, KafkaError
-from tapelog.wire.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
-from tapelog.wire.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
-from tapelog.wire.record_batch import Record, build_batch
+from tests.simulation.ledger import SMALL, contents, fill, held
 
-TOPIC = "ledger"
-RECORDS = 40
 SETTINGS = {
     "remote.log.storage.system.enable": "true",
     "tapelog.tier.url": "s3://simulated/tier",
@@ -24,8 +19,7 @@ SETTINGS = {
 }
 TIERED = {
     "remote.storage.enable": "true",
-    "internal.segment.bytes": "1000",
-    "index.interval.bytes": "200",
+    **SMALL,
     "local.retention.bytes": "1000000",
     "retention.ms": "-1",
 }
@@ -37,33 +31,13 @@ def grown(nodes: int) -> Cluster:
     for machine in cluster.machines:
         machine.bucket = bucket
     cluster.boot()
-    client = cluster.session("writer")
-    configs = [CreatableTopicConfig(name=name, value=value) for name, value in TIERED.items()]
-    topic = CreatableTopic(name=TOPIC, num_partitions=1, replication_factor=nodes, configs=configs)
-    assert client.call(CreateTopicsRequest(topics=[topic], timeout_ms=5000), 7).topics[0].error_code == 0
-    cluster.world.run(2000)
-    for number in range(RECORDS):
-        batch = build_batch([Record(0, 1000 + number, b"k", b"%03d" % number * 60)])
-        data = [TopicProduceData(name=TOPIC, partition_data=[PartitionProduceData(index=0, records=batch)])]
-        answer = client.call(ProduceRequest(acks=-1, timeout_ms=5000, topic_data=data), 9)
-        assert answer.responses[0].partition_responses[0].error_code == 0
+    fill(cluster, nodes, TIERED)
     leader = cluster.machines[held(cluster.machines[0]).leader - 1]
     log = held(leader).log
     assert cluster.world.run_until(lambda: log.tiered_end == log.active.base_offset, 60_000)
     cluster.world.run(8000)
     assert len(log.segments.items) > 10, "all of it is here as well"
     return cluster
-
-
-def held(machine: Machine) -> Partition:
-    assert machine.core is not None
-    found = machine.core.topics[TOPIC].partitions[0]
-    assert found is not None
-    return found
-
-
-def contents(machine: Machine) -> bytes:
-    return b"".join(machine.disk.read_file(segment.path) for segment in held(machine).log.segments.items)
 
 
 def rot(machine: Machine, number: int, at: int) -> None:
