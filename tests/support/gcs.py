@@ -11,11 +11,13 @@ import hashlib
 import itertools
 import json
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 from xml.sax.saxutils import escape
+
+from tests.support.http_here import HttpHere
 
 BUCKET = "tapelog"
 PAGE = 20
@@ -23,7 +25,7 @@ PAGE = 20
 MATCH = "x-goog-if-generation-match"
 
 
-class GcsServer:
+class GcsServer(HttpHere):
     """`with GcsServer(folder) as gcs:`; `gcs.environment` has its credentials."""
 
     def __init__(self, folder: Path, *, heeds_conditions: bool = True) -> None:
@@ -34,27 +36,15 @@ class GcsServer:
         self._uploads: dict[str, dict[int, bytes]] = {}
         self._generations = itertools.count(1_700_000_000_000_000)
         self._lock = threading.Lock()
-        server = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def _any(self) -> None:
-                with server._lock:
-                    server.handle(self)
-
-            do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = _any
-
-            def log_message(self, format: str, *args: object) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.endpoint = f"http://127.0.0.1:{self._server.server_address[1]}"
+        super().__init__(self._alone)
         account = {"gcs_base_url": self.endpoint, "disable_oauth": True, "client_email": "", "private_key": ""}
         path = folder / "account.json"
         path.write_text(json.dumps(account | {"private_key_id": ""}))
         self.environment = {"GOOGLE_SERVICE_ACCOUNT": str(path)}
+
+    def _alone(self, request: BaseHTTPRequestHandler) -> None:
+        with self._lock:
+            self.handle(request)
 
     def handle(self, request: BaseHTTPRequestHandler) -> None:
         """One request."""
@@ -154,11 +144,3 @@ class GcsServer:
         request.end_headers()
         if request.command != "HEAD":
             request.wfile.write(body)
-
-    def __enter__(self) -> GcsServer:
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()

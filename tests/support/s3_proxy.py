@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import http.client
 import random
-import threading
 import time
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
+
+from tests.support.http_here import HttpHere
 
 
-class S3Proxy:
+class S3Proxy(HttpHere):
     """Forwards to another server. `with S3Proxy(port) as way:`; change its attributes at any time."""
 
     def __init__(self, port: int, seed: int = 1) -> None:
@@ -24,22 +25,7 @@ class S3Proxy:
         """Called with method and path before a request is forwarded, and when it was, before it is answered."""
         self.requests: list[tuple[str, str]] = []
         self._chance = random.Random(seed)
-        proxy = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def _any(self) -> None:
-                proxy.handle(self)
-
-            do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = _any
-
-            def log_message(self, format: str, *args: object) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.endpoint = f"http://127.0.0.1:{self._server.server_address[1]}"
+        super().__init__(self.handle)
 
     def handle(self, request: BaseHTTPRequestHandler) -> None:
         """One request."""
@@ -67,14 +53,6 @@ class S3Proxy:
             request.close_connection = True  # it happened, and nobody is told
             return
         _answer(request, answer.status, headers, content)
-
-    def __enter__(self) -> S3Proxy:
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
 
 
 def _answer(request: BaseHTTPRequestHandler, status: int, headers: dict[str, str], content: bytes) -> None:

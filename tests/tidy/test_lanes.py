@@ -80,11 +80,13 @@ def test_what_a_suite_says_is_printed_in_one_piece_and_its_progress_meanwhile(
     tools: Any, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     told = tmp_path / "told"
-    slow = "print('..F.  [ 40%]', flush=True)\n" + WAIT_FOR + "\nprint('.. [100%]\\nthe end'); sys.exit(1)"
-    after_progress = "import sys, time; time.sleep(0.7); print('other'); open(sys.argv[1], 'w')"
+    begun = "import sys; print('..F.  [ 40%]', flush=True); open(sys.argv[3], 'w')\n"
+    slow = begun + WAIT_FOR + "\nprint('.. [100%]\\nthe end'); sys.exit(1)"
+    pause = "time.sleep(0.7); print('other')"  # three times as long as it takes until progress is told
+    after_progress = WAIT_FOR.replace("\nopen", f"\n{pause}\nopen")
     lanes = [
-        [python(tools, "slow", slow, told, tmp_path / "x", tests=6)],
-        [python(tools, "quick", after_progress, told)],
+        [python(tools, "slow", slow, told, tmp_path / "x", tmp_path / "begun", tests=6)],
+        [python(tools, "quick", after_progress, tmp_path / "begun", told)],
     ]
     results = run(tools, lanes)
     assert not results["slow"].ok and results["slow"].note == "exit code 1"
