@@ -41,8 +41,12 @@ ENDPOINT_CONTROLLERS: Final = 2
 PARTITIONS_PER_RESPONSE_MAX: Final = 2000
 
 
-def controller_for_clients(image: MetadataImage) -> int:
-    """The broker that clients should send changes to; any one will do, since brokers pass them on."""
+def controller_for_clients(image: MetadataImage, answering: int = -1) -> int:
+    """The broker that clients should send changes to; any one will do, since brokers pass them on. That is the
+    `answering` one, if clients may use it: who answers is alive, while the controller may have died a moment ago, and
+    librdkafka asks for another one only minutes later."""
+    if (broker := image.brokers.get(answering)) is not None and not broker.fenced:
+        return answering
     controller = image.brokers.get(image.controller_id)
     if controller is not None and not controller.fenced:
         return controller.id
@@ -58,8 +62,11 @@ def missing_topics(image: MetadataImage, request: MetadataRequest) -> list[str]:
     return [name for name in named if name not in image.topics]
 
 
-def metadata_response(image: MetadataImage, request: MetadataRequest, version: int, listener: str) -> MetadataResponse:
-    """Metadata, versions 0 to 13. Null topics (and in version 0 an empty list) mean all of them."""
+def metadata_response(
+    image: MetadataImage, request: MetadataRequest, version: int, listener: str, answering: int = -1
+) -> MetadataResponse:
+    """Metadata, versions 0 to 13, as the broker `answering` gives it. Null topics (and in version 0 an empty list) mean
+    all of them."""
     operations = TOPIC_OPERATIONS if version >= 8 and request.include_topic_authorized_operations else None
     if request.topics is None or (version == 0 and not request.topics):
         topics = [_known_topic(image, image.topics[name], version, listener) for name in sorted(image.topics)]
@@ -73,7 +80,7 @@ def metadata_response(image: MetadataImage, request: MetadataRequest, version: i
     response = MetadataResponse(
         brokers=_brokers(image, listener),
         cluster_id=image.cluster_id,
-        controller_id=controller_for_clients(image),
+        controller_id=controller_for_clients(image, answering),
         topics=topics,
     )
     if 8 <= version <= 10 and request.include_cluster_authorized_operations:

@@ -64,6 +64,18 @@ def named(*names: str) -> list[MetadataRequestTopic]:
     return [MetadataRequestTopic(name=name) for name in names]
 
 
+def test_the_broker_that_answers_names_itself_as_the_one_to_send_changes_to() -> None:
+    """librdkafka keeps to the one it was told of for minutes, be it dead or not."""
+    cluster = filled(3)
+    cluster.run(lambda image: cluster.controller.fence_broker(image, 3, image.brokers[3].epoch))
+
+    def told(answering: int) -> int:
+        return metadata_response(cluster.image, MetadataRequest(topics=[]), 12, LISTENER, answering).controller_id
+
+    assert [told(1), told(2)] == [1, 2]
+    assert told(3) == 1, "clients are not shown a fenced broker"
+
+
 @pytest.mark.parametrize("version", range(14))
 def test_every_version_tells_brokers_and_topics(version: int) -> None:
     cluster = filled()

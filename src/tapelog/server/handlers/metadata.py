@@ -43,4 +43,4 @@ def handle(node: NodeApi, call: Call, request: MetadataRequest) -> None:
 
 
 def _response(node: NodeApi, call: Call, request: MetadataRequest) -> MetadataResponse:
-    return metadata_response(node.image, request, call.version, call.connection.listener)
+    return metadata_response(node.image, request, call.version, call.connection.listener, node.node_id)
