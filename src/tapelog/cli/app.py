@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from confluent_kafka import KafkaException
 
-from tapelog.cli import broker, cluster, config, group, tier, topic, txn
+from tapelog.cli import broker, cluster, config, group, spark, tier, topic, txn
 from tapelog.cli.capacity import capacity
 from tapelog.cli.consume import consume
 from tapelog.cli.demo import demo
@@ -105,6 +105,7 @@ app.add_typer(tier.app, name="tier", rich_help_panel="Cluster")
 app.command(rich_help_panel="Tools")(dump)
 app.command(rich_help_panel="Tools")(scrub)
 app.command(rich_help_panel="Tools")(capacity)
+app.add_typer(spark.app, name="spark", rich_help_panel="Tools")
 app.command(rich_help_panel="Tools")(version)
 
 

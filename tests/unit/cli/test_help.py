@@ -32,6 +32,7 @@ COMMANDS = [
     ),
     *(["txn", name] for name in ("list", "describe", "producers", "hanging", "abort")),
     *(["config", name] for name in ("list", "describe", "set", "unset")),
+    ["spark", "pack"],
 ]
 
 
