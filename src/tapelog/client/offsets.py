@@ -21,9 +21,11 @@ EARLIEST: Final = -2
 MAX_TIMESTAMP: Final = -3
 EARLIEST_LOCAL: Final = -4
 """Where what the broker has on its own disk begins: before that, history is tiered."""
+LATEST_TIERED: Final = -5
+"""The last offset that is in the tier; NONE_FOUND where nothing is."""
 NONE_FOUND: Final = -1
 
-_VERSION_NEEDED: Final = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8}
+_VERSION_NEEDED: Final = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9}
 
 
 class Found(NamedTuple):

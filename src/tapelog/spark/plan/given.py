@@ -129,9 +129,10 @@ def may_hide(name: str, value: str) -> bool:
     lower = name.lower()
     if lower.startswith(("kafka.sasl.", "kafka.ssl.")):
         return lower not in _HARMLESS
-    return "@" in value or any(word in lower for word in ("password", "secret", "token", "credential", "jaas"))
+    return "@" in value or any(word in lower for word in _WORDS)
 
 
+_WORDS: Final = ("password", "secret", "token", "credential", "jaas", "accesskey", "accountkey")
 _HARMLESS: Final = frozenset(
     (
         "kafka.sasl.mechanism",

@@ -42,8 +42,22 @@ SOURCE: Final = (
 )
 """What Spark's Kafka source takes."""
 
-BEYOND: Final = ("columns", "maxBytesPerTrigger", "maxDecompressedBytes")
+BEYOND: Final = ("columns", "maxBytesPerTrigger", "maxDecompressedBytes", "progressGroup")
 """What this source takes on top."""
+
+TIER: Final = (
+    "tier.url",
+    "tier.endpoint",
+    "tier.region",
+    "tier.accessKeyId",
+    "tier.secretAccessKey",
+    "tier.sessionToken",
+    "tier.serviceAccountKey",
+    "tier.accountName",
+    "tier.accountKey",
+    "tier.sasToken",
+)
+"""Where history lies, for reads straight from storage (`tier`)."""
 
 DECODING: Final = (
     "valueFormat",
@@ -129,7 +143,7 @@ REFUSED: Final = {
 _ASSERTION = "sasl.oauthbearer.assertion."
 
 _KAFKA: Final = sorted(CONNECTION | READING | SECURITY | WITHOUT_EFFECT | REFUSED.keys())
-_PLAIN: Final = {name.lower(): name for name in (*SOURCE, *BEYOND)}
+_PLAIN: Final = {name.lower(): name for name in (*SOURCE, *BEYOND, *TIER)}
 _KNOWN: Final = _PLAIN | {f"kafka.{name}": f"kafka.{name}" for name in _KAFKA}
 
 

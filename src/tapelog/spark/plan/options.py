@@ -12,11 +12,13 @@ from typing import Final, TypeAlias
 from tapelog.client.settings import ConnectionSettings
 from tapelog.spark.plan.connection import connection_settings
 from tapelog.spark.plan.errors import DOCS, OptionError
+from tapelog.spark.plan.formats import CORRUPT, Chosen, ReadFormats, read_formats
 from tapelog.spark.plan.given import INT_MAX, Given
 from tapelog.spark.plan.limits import Latest, Limit, check_ends_fit, ending_limit, starting_limit
 from tapelog.spark.plan.names import check_source_option
 from tapelog.spark.plan.offsets import PARTITIONS_EXAMPLE, partitions_from_json
 from tapelog.spark.plan.pattern import compile_pattern
+from tapelog.spark.plan.tier import TierSettings, tier_settings
 from tapelog.spark.plan.values import TopicPartition
 from tapelog.spark.plan.view import Isolation
 from tapelog.wire.compression import DECOMPRESSED_MAX
@@ -83,7 +85,35 @@ class ReadOptions:
     fetch_wait_ms: int = 500
     max_decompressed_bytes: int = DECOMPRESSED_MAX
     """The most that one record batch may be when it is decompressed."""
+    tier: TierSettings | None = None
+    """Where history lies that is read straight from storage; None: everything by Fetch."""
+    progress_group: str | None = None
+    """The consumer group to which the source itself publishes how far a stream has come."""
+    formats: ReadFormats | None = None
+    """How keys and values are decoded; None: they stay bytes."""
+    chosen: tuple[Chosen, ...] = ()
+    """The schemas of the columns that are decoded, once they are known."""
     warnings: tuple[str, ...] = ()
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The columns that a row has in the end."""
+        return self.columns if self.formats is None else shown_columns(self.columns, self.formats)
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The columns that are read: those of a row, and what decoding needs besides."""
+        if self.formats is None:
+            return self.columns
+        more = ["offset"] + ["headers"] * self.formats.ids_in_headers
+        if self.formats.on_corrupt == "deadLetter":
+            more += ["key", "value", "timestamp", "headers"]
+        return tuple(name for name in COLUMNS if name in self.columns or name in more)
+
+    @property
+    def topics(self) -> tuple[str, ...] | None:
+        """The topics that are read, in order; None: a pattern chooses them."""
+        return topics_of(self.subscription)
 
     @property
     def include_headers(self) -> bool:
@@ -133,6 +163,9 @@ def read_options(options: Mapping[str, str], *, streaming: bool) -> ReadOptions:
         fetch_bytes=_fetch_bytes(given),
         fetch_wait_ms=given.number("kafka.fetch.max.wait.ms", 500, most=INT_MAX),
         max_decompressed_bytes=given.maybe_bytes("maxDecompressedBytes") or DECOMPRESSED_MAX,
+        tier=tier_settings(given),
+        progress_group=given.text("progressGroup") or None,
+        formats=read_formats(given),
         warnings=warnings + unused,
     )
 
@@ -140,6 +173,29 @@ def read_options(options: Mapping[str, str], *, streaming: bool) -> ReadOptions:
 def columns_asked(options: Mapping[str, str]) -> tuple[str, ...]:
     """The columns of a read, of either kind; nothing else is looked at."""
     return _columns(Given(options))
+
+
+def formats_asked(options: Mapping[str, str]) -> tuple[ReadFormats | None, tuple[str, ...] | None]:
+    """The formats of a read, of either kind, and the topics that it names; None: a pattern chooses them."""
+    given = Given(options)
+    formats = read_formats(given)
+    return formats, None if formats is None else topics_of(_subscription(given))
+
+
+def topics_of(subscription: Subscription) -> tuple[str, ...] | None:
+    """The topics that a subscription names, in order; None: a pattern chooses them."""
+    match subscription:
+        case Subscribe():
+            return subscription.topics
+        case Assign():
+            return tuple(dict.fromkeys(one.topic for one in subscription.partitions))
+        case SubscribePattern():
+            return None
+
+
+def shown_columns(columns: tuple[str, ...], formats: ReadFormats) -> tuple[str, ...]:
+    """These columns, and the one for corrupt records where it is asked for."""
+    return (*columns, CORRUPT) if formats.on_corrupt == "column" else columns
 
 
 def _refuse_or_warn(given: Given, streaming: bool) -> tuple[str, ...]:

@@ -24,6 +24,9 @@ PIECE_BYTES_MIN: Final = 32 * 1024 * 1024
 PIECE_BYTES: Final = 128 * 1024 * 1024
 """A piece where nobody says how many slots there are: what Spark takes for files."""
 
+PIECE_OFFSETS: Final = 1_000_000
+"""A piece of a stream: a number of offsets, since bytes are guessed anew each time, and a replay must cut alike."""
+
 
 def split(
     ranges: Iterable[Range],
@@ -41,6 +44,13 @@ def split(
     if min_partitions is None or len(pieces) >= min_partitions:
         return pieces
     return _by_count(pieces, min_partitions)
+
+
+def split_evenly(ranges: Iterable[Range], most: int = PIECE_OFFSETS) -> tuple[Range, ...]:
+    """Pieces of about so many offsets: for the same ranges always the same, whatever the brokers know."""
+    whole = tuple(sorted(ranges))
+    target = max(most, sum(piece.size for piece in whole) // RANGES_MAX + 1)
+    return _cut_all(whole, [max(1, _round(piece.size / target)) for piece in whole])
 
 
 def _by_records(ranges: Sequence[Range], most: int) -> tuple[Range, ...]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
+
+from tapelog.spark.plan.stored import History
 
 LATEST: Final = -1
 EARLIEST: Final = -2
@@ -40,6 +42,8 @@ class Range:
     partition: int
     start: int
     until: int
+    history: History | None = field(default=None, compare=False, repr=False)
+    """The objects that hold it, if it is read from storage; None: from brokers. The same rows either way."""
 
     def __post_init__(self) -> None:
         assert 0 <= self.start < self.until, self

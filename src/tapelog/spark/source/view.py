@@ -11,8 +11,10 @@ from tapelog.client.errors import UnknownTopicError
 from tapelog.client.metadata import TopicInfo
 from tapelog.client.pool import lend
 from tapelog.client.settings import ConnectionSettings
+from tapelog.spark.plan.history import cut_by_objects, with_history
 from tapelog.spark.plan.options import ReadOptions
-from tapelog.spark.plan.split import split
+from tapelog.spark.plan.split import split, split_evenly
+from tapelog.spark.plan.stored import History
 from tapelog.spark.plan.values import Offsets, Plan, Range, TopicPartition, Weights
 from tapelog.spark.plan.view import Isolation
 from tapelog.spark.source.weights import weights_of
@@ -58,10 +60,27 @@ class ClusterView:
         return weights_of(self._cluster, partitions)
 
     def cut(self, plan: Plan, options: ReadOptions) -> Sequence[Range]:
-        """The plan's ranges, fat ones in pieces, unless the options say how to cut."""
-        if options.min_partitions is not None or options.max_records is not None or not plan.ranges:
-            return plan.ranges
-        return split(plan.ranges, weights=self.weights(dict.fromkeys(piece.of for piece in plan.ranges)))
+        """The plan's ranges with what a tier holds of them, fat ones in pieces, unless the options say how to cut.
+
+        In a stream, ranges are the same whenever a batch is planned: they are cut by offsets, whatever else is known.
+        """
+        shelves = self._shelves(plan, options)
+        told = options.min_partitions is not None or options.max_records is not None
+        ranges = plan.ranges if told or not options.streaming else split_evenly(plan.ranges)
+        ranges = tuple(with_history(piece, shelves.get(piece.of)) for piece in ranges)
+        if told or options.streaming or not ranges:
+            return ranges
+        pieces = cut_by_objects(ranges)
+        fetched = [piece for piece in pieces if piece.history is None]
+        weights = self.weights(dict.fromkeys(piece.of for piece in fetched)) if fetched else {}
+        return sorted([*split(fetched, weights=weights), *(piece for piece in pieces if piece.history is not None)])
+
+    def _shelves(self, plan: Plan, options: ReadOptions) -> Mapping[TopicPartition, History]:
+        if options.tier is None:
+            return {}
+        from tapelog.spark.history.planning import shelves_of  # loads what only a tier needs
+
+        return shelves_of(self._cluster, options, plan.ranges)
 
     def _infos(self, topics: Sequence[str]) -> dict[str, TopicInfo]:
         try:
