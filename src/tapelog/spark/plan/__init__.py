@@ -12,7 +12,14 @@ from tapelog.spark.plan.errors import CheckpointError, DataLossError, MissingTop
 from tapelog.spark.plan.filters import Filter, exact, narrow
 from tapelog.spark.plan.loss import next_available
 from tapelog.spark.plan.offsets import offsets_from_checkpoint, offsets_to_json, offsets_to_value
-from tapelog.spark.plan.options import COLUMNS, ReadOptions, columns_asked, read_options
+from tapelog.spark.plan.options import (
+    COLUMNS,
+    ReadOptions,
+    columns_asked,
+    formats_asked,
+    read_options,
+    shown_columns,
+)
 from tapelog.spark.plan.rate import Pace
 from tapelog.spark.plan.stream import Step, advance, initial, may_differ_again, plan_stream
 from tapelog.spark.plan.values import Offsets, Plan, Range, TopicPartition, Weights
@@ -39,6 +46,7 @@ __all__ = [
     "advance",
     "columns_asked",
     "exact",
+    "formats_asked",
     "initial",
     "may_differ_again",
     "narrow",
@@ -49,4 +57,5 @@ __all__ = [
     "plan_batch",
     "plan_stream",
     "read_options",
+    "shown_columns",
 ]

@@ -127,7 +127,7 @@ class Given:
 def may_hide(name: str, value: str) -> bool:
     """Whether this value could be, or contain, a secret."""
     lower = name.lower()
-    if lower.startswith(("kafka.sasl.", "kafka.ssl.")):
+    if lower.startswith(("kafka.sasl.", "kafka.ssl.", "schemaregistry.")):
         return lower not in _HARMLESS
     return "@" in value or any(word in lower for word in _WORDS)
 
@@ -147,5 +147,9 @@ _HARMLESS: Final = frozenset(
         "kafka.sasl.login.retry.backoff.ms",
         "kafka.sasl.login.retry.backoff.max.ms",
         "kafka.sasl.oauthbearer.header.urlencode",
+        "schemaregistry.auto.register.schemas",
+        "schemaregistry.request.timeout.ms",
+        "schemaregistry.retries",
+        "schemaregistry.use.latest.version",
     )
 )

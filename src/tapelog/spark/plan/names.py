@@ -16,6 +16,9 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+DETAILS: Final = ("Schema", "SchemaFile", "Message", "Subject", "SubjectStrategy", "SchemaVersion", "SchemaId")
+"""What may be said of a format, after key or value."""
+
 SOURCE: Final = (
     "assign",
     "subscribe",
@@ -59,17 +62,45 @@ TIER: Final = (
 )
 """Where history lies, for reads straight from storage (`tier`)."""
 
-DECODING: Final = (
-    "valueFormat",
-    "keyFormat",
-    "valueSchema",
-    "keySchema",
-    "schemaRegistryUrl",
-    "onCorruptRecord",
+_SSL = _words(
+    """
+    ssl.cipher.suites ssl.enabled.protocols ssl.endpoint.identification.algorithm ssl.key.password
+    ssl.keystore.certificate.chain ssl.keystore.key ssl.keystore.location ssl.keystore.password ssl.keystore.type
+    ssl.truststore.certificates ssl.truststore.location ssl.truststore.password ssl.truststore.type
+    """
 )
-"""Names that are kept for decoding in the source; nothing answers to them yet."""
 
-SINK: Final = ("topic", "txnAppId", "txnVersion", "deliveryGuarantee")
+FORMATS: Final = (
+    *(f"{column}{detail}" for column in ("key", "value") for detail in ("Format", *DETAILS)),
+    "onCorrupt",
+    "deadLetterTopic",
+    "schemaIdIn",
+    *(
+        f"schemaRegistry.{name}"
+        for name in (
+            "url",
+            "basic.auth.user.info",
+            "bearer.auth.token",
+            "request.timeout.ms",
+            "retries",
+            *sorted(_SSL),
+        )
+    ),
+)
+"""How keys and values are understood; `onCorrupt`, `deadLetterTopic` and `schemaIdIn` in reads only."""
+
+FORMATS_SINK: Final = ("schemaRegistry.auto.register.schemas", "schemaRegistry.use.latest.version")
+"""The same, in writes only."""
+
+SINK: Final = (
+    "topic",
+    "delivery",
+    "txnAppId",
+    "txnVersion",
+    "transactionalIdPrefix",
+    "replayCheck",
+    "includeTimestamp",
+)
 """Names of the sink."""
 
 CONNECTION: Final = _words(
@@ -119,7 +150,7 @@ WITHOUT_EFFECT: Final = _words(
 
 _JAVA = "it names a Java class, and there is no Java in this client"
 _MANAGED = "Spark decides what is read and keeps it in the checkpoint"
-_BYTES = "keys and values are bytes here: decode them with DataFrame functions"
+_BYTES = "say how keys and values are to be read: keyFormat, valueFormat"
 
 REFUSED: Final = {
     "auto.offset.reset": f"{_MANAGED}: set startingOffsets to earliest or latest",
@@ -143,13 +174,19 @@ REFUSED: Final = {
 _ASSERTION = "sasl.oauthbearer.assertion."
 
 _KAFKA: Final = sorted(CONNECTION | READING | SECURITY | WITHOUT_EFFECT | REFUSED.keys())
-_PLAIN: Final = {name.lower(): name for name in (*SOURCE, *BEYOND, *TIER)}
+_PLAIN: Final = {name.lower(): name for name in (*SOURCE, *BEYOND, *TIER, *FORMATS)}
 _KNOWN: Final = _PLAIN | {f"kafka.{name}": f"kafka.{name}" for name in _KAFKA}
 
 
 def canonical(name: str) -> str:
     """The name as the documentation writes it."""
     return _KNOWN.get(name.lower(), name)
+
+
+def is_format_option(name: str, *, writing: bool) -> bool:
+    """Whether it says how keys and values are to be understood, in a read or in a write."""
+    known = (*FORMATS, *FORMATS_SINK) if writing else FORMATS
+    return name.lower() in {other.lower() for other in known}
 
 
 def check_source_option(name: str) -> None:
@@ -161,12 +198,7 @@ def check_source_option(name: str) -> None:
         raise OptionError(f"Option kafka.{kafka} is not taken: {reason}.", f"See {DOCS}.")
     if lower in _KNOWN:
         return
-    if (spelt := {other.lower(): other for other in DECODING}.get(lower)) is not None:
-        raise OptionError(
-            f"Option {spelt} is kept for decoding in the source, which this version does not have.",
-            "Decode with DataFrame functions, e.g. from_json(value.cast('string'), schema).",
-        )
-    if (spelt := {other.lower(): other for other in SINK}.get(lower)) is not None:
+    if (spelt := {other.lower(): other for other in (*SINK, *FORMATS_SINK)}.get(lower)) is not None:
         hint = "name what to read with subscribe" if lower == "topic" else "leave it out when reading"
         raise OptionError(f"Option {spelt} belongs to writing: {hint}.", f"See {DOCS}.")
     if lower == "path":

@@ -1,7 +1,8 @@
-"""The data source as Spark knows it: its name, its schema, its readers."""
+"""The data source as Spark knows it: its name, its schema, its readers and writers."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 from pyspark.sql.datasource import DataSource
@@ -17,7 +18,8 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from tapelog.spark.plan import OptionError, ReadOptions, columns_asked, read_options
+from tapelog.spark.plan import OptionError, ReadOptions, columns_asked, formats_asked, read_options, shown_columns
+from tapelog.spark.plan.formats import Chosen
 from tapelog.spark.source.batch import BatchReader
 from tapelog.spark.source.errors import explained
 from tapelog.spark.source.stream import StreamReader
@@ -35,13 +37,14 @@ _TYPES: Final[dict[str, DataType]] = {
 }
 
 
-def schema_of(columns: tuple[str, ...]) -> Any:
-    """Spark's schema of these columns: that of its Kafka source."""
-    return StructType([StructField(name, _TYPES[name]) for name in columns])
+def schema_of(columns: tuple[str, ...], decoded: dict[str, DataType] | None = None) -> Any:
+    """Spark's schema of these columns: that of its Kafka source, but for what is decoded."""
+    types = _TYPES | (decoded or {})
+    return StructType([StructField(name, types[name]) for name in columns])
 
 
 class TapelogDataSource(DataSource):  # type: ignore[misc]
-    """Reads any Kafka-protocol cluster: `spark.read.format("tapelog")`, `spark.readStream.format("tapelog")`."""
+    """Reads and writes any Kafka-protocol cluster: `format("tapelog")` of read, readStream, write and writeStream."""
 
     @classmethod
     def name(cls) -> str:
@@ -49,9 +52,19 @@ class TapelogDataSource(DataSource):  # type: ignore[misc]
         return "tapelog"
 
     def schema(self) -> Any:
-        """The columns that the options ask for."""
+        """The columns that the options ask for; where they are decoded, by schemas that are chosen here, once."""
         with explained():
-            return schema_of(columns_asked(dict(self.options)))
+            given = dict(self.options)
+            formats, topics = formats_asked(given)
+            if formats is None:
+                return schema_of(columns_asked(given))
+            from tapelog.spark.formats.choosing import choose
+            from tapelog.spark.formats.decoding import types_of
+            from tapelog.spark.formats.spark_types import spark_type
+
+            self._chosen: tuple[Chosen, ...] = choose(formats, topics)
+            types = {name: spark_type(kind) for name, kind in types_of(self._chosen, formats).items()}
+            return schema_of(shown_columns(columns_asked(given), formats), types)
 
     def reader(self, schema: Any) -> BatchReader:
         """For spark.read."""
@@ -61,19 +74,52 @@ class TapelogDataSource(DataSource):  # type: ignore[misc]
         """For spark.readStream."""
         return StreamReader(self._options(schema, streaming=True))
 
+    def writer(self, schema: Any, overwrite: bool) -> Any:
+        """For df.write."""
+        from tapelog.spark.sink.making import batch_writer
+
+        with explained():
+            return batch_writer(dict(self.options), schema, overwrite=overwrite)
+
+    def streamWriter(self, schema: Any, overwrite: bool) -> Any:
+        """For df.writeStream."""
+        from tapelog.spark.sink.making import stream_writer
+
+        with explained():
+            return stream_writer(dict(self.options), schema)
+
     def _options(self, schema: Any, *, streaming: bool) -> ReadOptions:
         with explained():
             options = read_options(dict(self.options), streaming=streaming)
-            if schema.names != list(options.columns):
+            options = self._with_schemas(options)
+            if schema.names != list(options.shown):
                 raise OptionError(
                     f"schema(…) asks for {', '.join(schema.names)}: the columns of a topic are fixed.",
-                    f"Leave it out, or choose some of them by option columns; here: {', '.join(options.columns)}.",
+                    f"Leave it out, or choose some of them by option columns; here: {', '.join(options.shown)}.",
                 )
         # this instance travels to the executors with its reader: secrets go there inside the reader's options only
         self.options: dict[str, str] = {}
         return options
 
+    def _with_schemas(self, options: ReadOptions) -> ReadOptions:
+        """With the schemas that `schema` chose, in whichever process it was called."""
+        if options.formats is None:
+            return options
+        chosen = getattr(self, "_chosen", None)
+        if chosen is None:
+            from tapelog.spark.formats.choosing import choose
 
-def register(spark: Any) -> None:
-    """Make format("tapelog") known to this session; where `pyspark_tapelog` is installed, Spark finds it by itself."""
+            chosen = choose(options.formats, options.topics)
+        return replace(options, chosen=chosen)
+
+
+def register(spark: Any, *, publish: bool = True) -> None:
+    """Make format("tapelog") known to this session; where `pyspark_tapelog` is installed, Spark finds it by itself.
+
+    With `publish`, streaming queries of the session publish their progress to a consumer group of their name.
+    """
     spark.dataSource.register(TapelogDataSource)
+    if publish:
+        from tapelog.spark.listener.listener import add_listener
+
+        add_listener(spark)

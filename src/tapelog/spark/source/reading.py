@@ -40,13 +40,12 @@ def read_range(options: ReadOptions, piece: Range) -> Iterator[Any]:
 
 def _rows(options: ReadOptions, piece: Range) -> Iterator[Any]:
     """The same, with keys and values as the bytes that they are."""
-    with explained():
-        for stretch in stretches(piece, piece.start):
-            at = stretch.start
-            if stretch.stored is not None:
-                at = yield from _from_storage(options, piece, stretch)
-            if at < stretch.until:
-                yield from _from_brokers(options, Range(piece.topic, piece.partition, at, stretch.until))
+    for stretch in stretches(piece, piece.start):
+        at = stretch.start
+        if stretch.stored is not None:
+            at = yield from _from_storage(options, piece, stretch)
+        if at < stretch.until:
+            yield from _from_brokers(options, Range(piece.topic, piece.partition, at, stretch.until))
 
 
 def _from_storage(options: ReadOptions, piece: Range, stretch: Stretch) -> Generator[Any, None, int]:

@@ -219,15 +219,15 @@ def test_an_option_like_no_other_is_just_unknown() -> None:
     ("name", "said"),
     [
         ("kafka.auto.offset.reset", "startingOffsets"),
-        ("kafka.key.deserializer", "bytes"),
-        ("kafka.value.deserializer", "bytes"),
+        ("kafka.key.deserializer", "keyFormat"),
+        ("kafka.value.deserializer", "valueFormat"),
         ("kafka.key.serializer", "encode"),
         ("kafka.enable.auto.commit", "checkpoint"),
         ("kafka.interceptor.classes", "Java"),
         ("kafka.ssl.engine.factory.class", "truststore"),
         ("kafka.sasl.oauthbearer.assertion.file", "secret"),
         ("topic", "subscribe"),
-        ("valueFormat", "decod"),
+        ("valueFormat", "avro"),
         ("path", "load()"),
     ],
 )

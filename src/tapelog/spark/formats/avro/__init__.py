@@ -1,0 +1,1 @@
+"""Avro: schemas, their resolution, and a columnar decoder and encoder."""
