@@ -7,7 +7,6 @@ seconds and the unit tests, interpreted. Names of suites limit the run to them.
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import os
 import shutil
 import subprocess
@@ -51,18 +50,28 @@ def main() -> int:
     ways = (options.hot,) if options.hot else (INTERPRETED,) if options.quick else (INTERPRETED, COMPILED)
     marks = ["-m", "not slow"] if options.quick else []
     suites = [s for s in SUITES if s.name in names and any((ROOT / s.path).rglob("test_*.py"))]
-    missing = [s for s in suites if s.module and importlib.util.find_spec(s.module) is None]
-    suites = [s for s in suites if s not in missing]
+    left_out = {s: reason for s in suites if s.setup and (reason := set_up(s.setup))}
+    suites = [s for s in suites if s not in left_out]
     runs = [(suite, way) for way in ways for suite in suites if way in suite.hot]
     checks = [c for c in CHECKS if not options.suites and (c.quick or not options.quick)]
 
     counted = count_tests(suites, marks)
     show_plan(checks, runs, counted, quick=options.quick)
-    for suite in missing:
-        print(f"  left out    {suite.name}: {suite.module} is not installed: pip install -r requirements/spark.txt")
+    for suite, reason in left_out.items():
+        print(f"  left out    {suite.name}: {reason}")
     results = [run(Job(check.name, (str(BIN / check.command[0]), *check.command[1:]))) for check in checks]
     results += run_suites(runs, marks, counted)
+    required = bool(os.environ.get("TAPELOG_REQUIRE"))
+    results += [Result(s.name, not required, 0.0, f"left out: {reason}") for s, reason in left_out.items()]
     return sum_up(results, time.monotonic() - began)
+
+
+def set_up(level: str) -> str:
+    """Bring what a suite needs, saying so; the reason where that is not possible, else nothing."""
+    ran = subprocess.run(["tools/setup", level], cwd=ROOT, stderr=subprocess.PIPE, text=True, check=False)
+    sys.stderr.write(ran.stderr)
+    said = [line.strip() for line in ran.stderr.splitlines() if line.strip()]
+    return "" if ran.returncode == 0 else (said[-1] if said else f"tools/setup {level} failed")
 
 
 def run_suites(runs: list[tuple[Suite, str]], marks: list[str], counted: Counter[str]) -> list[Result]:

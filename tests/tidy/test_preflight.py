@@ -31,9 +31,9 @@ class Machine:
         (self.bin / program).write_text(f"#!/bin/sh\n{script}")
         (self.bin / program).chmod(0o755)
 
-    def preflight(self, level: str, uid: int = 1000) -> subprocess.CompletedProcess[str]:
+    def preflight(self, level: str, uid: int = 1000, **more: str) -> subprocess.CompletedProcess[str]:
         """Run it there."""
-        env = {"PATH": str(self.bin), "FAKE_UID": str(uid)}
+        env = {"PATH": str(self.bin), "FAKE_UID": str(uid), **more}
         command = [str(self.bin / "sh"), str(ROOT / "tools" / "preflight"), level]
         return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
 
@@ -98,3 +98,38 @@ def test_without_apt_the_names_are_still_told(machine: Machine) -> None:
     result = machine.preflight("run", uid=0)
     assert result.returncode == 1
     assert "python3-venv" in result.stderr and "package manager" in result.stderr
+
+
+JAVA = "echo 'openjdk version \"{}\" 2025-04-15' >&2\n"
+
+
+def test_spark_asks_for_java_and_for_no_compiler(machine: Machine) -> None:
+    machine.has("python3", f'exec {sys.executable} "$@"\n')
+    result = machine.preflight("spark")
+    assert result.returncode == 1 and "apt install openjdk-17-jdk-headless\n" in result.stderr
+    machine.has("java", JAVA.format("17.0.15"))
+    assert machine.preflight("spark").stdout == "python3\n"
+
+
+@pytest.mark.parametrize(
+    ("version", "enough"), [("1.8.0_402", False), ("11.0.2", False), ("21", True), ("25-ea", True)]
+)
+def test_an_old_java_is_not_enough(machine: Machine, version: str, enough: bool) -> None:
+    machine.has("python3", f'exec {sys.executable} "$@"\n')
+    machine.has("java", JAVA.format(version))
+    assert (machine.preflight("spark").returncode == 0) == enough
+
+
+def test_java_home_comes_before_the_path_and_is_named_when_it_is_wrong(machine: Machine, tmp_path: Path) -> None:
+    machine.has("python3", f'exec {sys.executable} "$@"\n')
+    machine.has("java", JAVA.format("17.0.15"))
+    home = tmp_path / "jdk"
+    result = machine.preflight("spark", uid=0, JAVA_HOME=str(home))
+    assert result.returncode == 1 and f"JAVA_HOME={home} is not Java 17" in result.stderr
+    assert not machine.apt_calls, "installing another one would not help"
+
+
+def test_the_java_that_apt_knows_is_taken(machine: Machine) -> None:
+    machine.has("python3", f'exec {sys.executable} "$@"\n')
+    machine.has("apt-cache", 'case "$2" in openjdk-21*) exit 0;; esac\nexit 1\n')
+    assert "apt install openjdk-21-jdk-headless\n" in machine.preflight("spark").stderr

@@ -23,8 +23,8 @@ from tapelog._compiled import LIBRARY, MANIFEST
 
 NEEDED: Final = ("cramjam", "crc32c", "google-re2", "librt", "mypy-extensions", "obstore", "pyarrow")
 """Without these nothing is read or written."""
-USEFUL: Final = ("cryptography", "fastavro", "numpy", "pandas", "protobuf")
-"""Packed where they are installed: PKCS12, Avro, Protobuf, and what PySpark's own functions in Python use."""
+USEFUL: Final = ("cryptography", "numpy", "pandas")
+"""Packed where they are installed: PKCS12, and what PySpark's own functions in Python use."""
 PACKAGES: Final = ("tapelog", "pyspark_tapelog")
 
 _DIRECTORIES_LEFT_OUT: Final = frozenset({"__pycache__", "tests", "include"})
