@@ -1,4 +1,4 @@
-"""Our blocking client on Apache Kafka: all that it does on Tapelog, with TLS, client certificates and logins."""
+"""Our blocking client and the Spark sink on Apache Kafka: all that they do on Tapelog, with TLS and logins."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from tapelog.client.settings import (
 )
 from tapelog.client.tokens import unsecured
 from tests.clients.blocking_client_checks import CHECKS, Check, Place
+from tests.clients.sink_checks import CHECKS as SINK_CHECKS
 from tests.support.certificates import Authority
 from tests.support.kafka_dumper import NEEDS_DUMPER
 from tests.support.kafka_server import PASSWORD, REAUTH_MS, SCRAM_PASSWORD, USER, KafkaServer
@@ -46,7 +47,7 @@ def kafka() -> Iterator[KafkaServer]:
         yield server
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("check", [*CHECKS, *SINK_CHECKS], ids=lambda check: check.__name__)
 def test_on_apache_kafka(kafka: KafkaServer, check: Check) -> None:
     check(Place(kafka.on.plain))
 

@@ -22,7 +22,7 @@ from tapelog.client.sequence import AGAIN, FAILED, IN_FLIGHT_MAX, Batch, Partiti
 from tapelog.wire.errors import ErrorCode
 from tapelog.wire.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from tapelog.wire.messages.produce_response import PartitionProduceResponse, ProduceResponse
-from tapelog.wire.record_batch import build_batch
+from tapelog.wire.record_batch import batch_of, build_batch
 
 REQUEST_BYTES_MAX: Final = 16 * 1024 * 1024
 """Batches that leave in one request, together; a single one may be larger."""
@@ -90,6 +90,28 @@ class Producer:
             self._seal(full)
             self._work()
 
+    def send_encoded(self, where: TopicPartition, body: bytes, count: int, first_ms: int, max_ms: int) -> None:
+        """Take `count` records of one partition that are encoded already, as one batch; not beside `send` for it.
+
+        `body` is what a batch holds after its header, not compressed; timestamps count from `first_ms`.
+        """
+        queue = self._queue(where)
+        sequence = queue.number(count)
+        data = batch_of(
+            body,
+            count,
+            count - 1,
+            first_ms,
+            max_ms,
+            compression=self.settings.compression,
+            producer_id=self.identity.producer_id,
+            producer_epoch=self.identity.epoch,
+            base_sequence=sequence,
+            transactional=self._transactional_id is not None,
+        )
+        self._enqueue(queue, Batch(data, count, sequence, self.cluster.pace.now()))
+        self._work()
+
     def flush(self) -> None:
         """Send everything, and wait until all of it is acknowledged; the first failure is raised."""
         for where in self._gathered.waiting():
@@ -105,9 +127,7 @@ class Producer:
 
     def _seal(self, where: TopicPartition) -> None:
         records = self._gathered.take(where)
-        queue = self._queues.get(where)
-        if queue is None:
-            queue = self._queues[where] = PartitionQueue(where, numbered=self.identity.producer_id >= 0)
+        queue = self._queue(where)
         sequence = queue.number(len(records))
         data = build_batch(
             records,
@@ -117,8 +137,17 @@ class Producer:
             base_sequence=sequence,
             transactional=self._transactional_id is not None,
         )
-        queue.ready.append(Batch(data, len(records), sequence, self.cluster.pace.now()))
-        self._held += len(data)
+        self._enqueue(queue, Batch(data, len(records), sequence, self.cluster.pace.now()))
+
+    def _queue(self, where: TopicPartition) -> PartitionQueue:
+        queue = self._queues.get(where)
+        if queue is None:
+            queue = self._queues[where] = PartitionQueue(where, numbered=self.identity.producer_id >= 0)
+        return queue
+
+    def _enqueue(self, queue: PartitionQueue, batch: Batch) -> None:
+        queue.ready.append(batch)
+        self._held += len(batch.data)
 
     def _work(self) -> None:
         """Take the answers that are there, send what may be sent; wait only while too much is held."""

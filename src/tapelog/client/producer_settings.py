@@ -1,4 +1,4 @@
-"""Who a producer is, and how it writes."""
+"""Who a producer is, how it writes, and what it takes to end its transaction from elsewhere."""
 
 from __future__ import annotations
 
@@ -14,6 +14,16 @@ class ProducerIdentity:
 
     producer_id: int
     epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTransaction:
+    """What it takes to end a transaction from another process."""
+
+    transactional_id: str
+    producer_id: int
+    epoch: int
+    end_version: int
 
 
 NOBODY: Final = ProducerIdentity(NO_PRODUCER_ID, NO_PRODUCER_EPOCH)

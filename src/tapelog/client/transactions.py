@@ -9,21 +9,23 @@ sent, because only then the coordinator knows it again; so the version is part o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from tapelog.client.cluster import GROUP, TRANSACTION, Cluster
 from tapelog.client.coordinators import with_coordinators
-from tapelog.client.errors import ClientError, refusal
+from tapelog.client.errors import ClientError, ProtocolError, refusal
 from tapelog.client.link import Link, Ticket
 from tapelog.client.metadata import TopicPartition
 from tapelog.client.pace import Deadline
 from tapelog.client.produce import Producer
-from tapelog.client.producer_settings import ProducerIdentity, ProducerSettings
+from tapelog.client.producer_settings import OpenTransaction, ProducerIdentity, ProducerSettings
+from tapelog.wire.errors import ErrorCode
 from tapelog.wire.messages.add_offsets_to_txn_request import AddOffsetsToTxnRequest
 from tapelog.wire.messages.add_offsets_to_txn_response import AddOffsetsToTxnResponse
 from tapelog.wire.messages.add_partitions_to_txn_request import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
 from tapelog.wire.messages.add_partitions_to_txn_response import AddPartitionsToTxnResponse
+from tapelog.wire.messages.describe_transactions_request import DescribeTransactionsRequest
+from tapelog.wire.messages.describe_transactions_response import DescribeTransactionsResponse
 from tapelog.wire.messages.end_txn_request import EndTxnRequest
 from tapelog.wire.messages.end_txn_response import EndTxnResponse
 from tapelog.wire.messages.init_producer_id_request import InitProducerIdRequest
@@ -41,16 +43,7 @@ _CLIENTS_MOST: Final = 3  # later versions of AddPartitionsToTxn are for brokers
 _EXPLICIT_MOST: Final = 4  # of EndTxn and TxnOffsetCommit, where the cluster has no transaction.version 2
 _TWO_PHASE_FROM: Final = 6
 _IMPLICIT_FROM: Final = 2
-
-
-@dataclass(frozen=True, slots=True)
-class OpenTransaction:
-    """What it takes to end a transaction from another process."""
-
-    transactional_id: str
-    producer_id: int
-    epoch: int
-    end_version: int
+_ONGOING: Final = "Ongoing"
 
 
 def init_producer(cluster: Cluster, deadline: Deadline | None = None) -> ProducerIdentity:
@@ -121,6 +114,34 @@ def end_transactions(
     return with_coordinators(
         cluster, list(dict.fromkeys(transactions)), lambda one: one.transactional_id, send, take, doing, deadline
     )
+
+
+def ongoing(cluster: Cluster, ids: Sequence[str], deadline: Deadline | None = None) -> list[str] | None:
+    """Those of these transactional ids that have an open transaction; None where brokers do not tell (before 3.0)."""
+    limit = deadline or cluster.deadline()
+    names = list(dict.fromkeys(ids))
+
+    def attempt() -> list[str]:
+        asked: dict[Link, list[str]] = {}
+        cluster.find_coordinators(TRANSACTION, names, limit)
+        for name in names:
+            asked.setdefault(cluster.coordinator(TRANSACTION, name, limit), []).append(name)
+        found: dict[str, None] = {}
+        for link, some in asked.items():
+            version = link.versions.choose(DescribeTransactionsRequest)
+            answer = link.call(DescribeTransactionsRequest(some), DescribeTransactionsResponse, version, limit)
+            for told in answer.transaction_states:
+                if told.error_code not in (ErrorCode.NONE, ErrorCode.TRANSACTIONAL_ID_NOT_FOUND):
+                    which = f"transactional id {told.transactional_id}"
+                    raise refusal(told.error_code, "tell the state of a transaction", which)
+                if told.transaction_state == _ONGOING:
+                    found[told.transactional_id] = None
+        return list(found)
+
+    try:
+        return cluster.retry("tell the state of transactions", attempt, limit)
+    except ProtocolError:
+        return None
 
 
 class Transaction:

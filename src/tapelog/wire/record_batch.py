@@ -385,20 +385,56 @@ def build_batch(
         delta = record.offset - base_offset if keep_offsets else delta + 1
         greatest = max(greatest, record.timestamp)
         _write_record(body, record, delta, record.timestamp - first_timestamp)
+    return batch_of(
+        body.getvalue(),
+        len(records),
+        delta,
+        first_timestamp,
+        greatest,
+        base_offset=base_offset,
+        compression=compression,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=base_sequence,
+        transactional=transactional,
+        control=control,
+        leader_epoch=leader_epoch,
+        timestamp_type=timestamp_type,
+    )
+
+
+def batch_of(
+    body: bytes,
+    count: int,
+    last_offset_delta: int,
+    first_timestamp: int,
+    max_timestamp: int,
+    *,
+    base_offset: int = 0,
+    compression: int = 0,
+    producer_id: int = NO_PRODUCER_ID,
+    producer_epoch: int = NO_PRODUCER_EPOCH,
+    base_sequence: int = NO_SEQUENCE,
+    transactional: bool = False,
+    control: bool = False,
+    leader_epoch: int = -1,
+    timestamp_type: int = 0,
+) -> bytes:
+    """One batch, with its CRC, around records that are encoded already: `body`, not compressed."""
     bits = compression
     bits |= LOG_APPEND_TIME if timestamp_type else 0
     bits |= TRANSACTIONAL if transactional else 0
     bits |= CONTROL if control else 0
     tail = BytesWriter()
     write_i16_be(tail, bits)
-    write_i32_be(tail, delta)
+    write_i32_be(tail, last_offset_delta)
     write_i64_be(tail, first_timestamp)
-    write_i64_be(tail, greatest)
+    write_i64_be(tail, max_timestamp)
     write_i64_be(tail, producer_id)
     write_i16_be(tail, producer_epoch)
     write_i32_be(tail, base_sequence)
-    write_i32_be(tail, len(records))
-    tail.write(compress(compression, body.getvalue()))
+    write_i32_be(tail, count)
+    tail.write(compress(compression, body))
     return sealed(tail.getvalue(), base_offset, leader_epoch)
 
 

@@ -7,7 +7,8 @@ import pytest
 from tapelog.client.errors import DeadlineError, FencedError, RefusedError, TransactionStateError
 from tapelog.client.groups import commit, committed
 from tapelog.client.metadata import TopicPartition
-from tapelog.client.transactions import OpenTransaction, Transaction, end_transactions, init_transactional
+from tapelog.client.producer_settings import OpenTransaction
+from tapelog.client.transactions import Transaction, end_transactions, init_transactional
 from tapelog.wire.errors import ErrorCode
 from tapelog.wire.message import Message
 from tapelog.wire.messages.add_offsets_to_txn_request import AddOffsetsToTxnRequest

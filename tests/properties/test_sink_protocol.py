@@ -1,0 +1,139 @@
+"""Exactly once: whatever dies between any two steps, every row is in the topic once. And the proof that this test sees.
+
+Each planted mistake leaves out one thing that the protocol does; some life must then end with a row missing or twice.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tapelog.spark.plan import write_protocol as protocol
+from tapelog.spark.plan.write_protocol import End, FindOpen, ReadMarkers, Take, WriteRows
+from tapelog.spark.plan.write_values import Marker, Work, Written, ids_of
+from tests.properties.sink_world import Spark
+
+LIVES = 200
+
+
+def life(seed: int, **changed: Any) -> bool:
+    """One life; True: each row is there exactly once."""
+    chance = random.Random(seed)
+    spark = Spark(chance.randrange, partitions=1 + seed % 3, batches=3, **changed)
+    return spark.run() == spark.wanted()
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=150, deadline=None)
+def test_every_row_is_there_once_whoever_dies(seed: int) -> None:
+    assert life(seed)
+
+
+def seen(**changed: Any) -> bool:
+    """Does some life show the mistake?"""
+    for seed in range(LIVES):
+        try:
+            if not life(seed, **changed):
+                return True
+        except AssertionError:
+            return True
+    return False
+
+
+def at_least_once(work: Work) -> Generator[Any, Any, Written]:
+    """A task that commits by itself."""
+    yield protocol.Begin(work.name)
+    tally = yield WriteRows()
+    opened = yield protocol.WriteMarker(Marker(work.batch, work.run, work.attempt, tally))
+    yield End((opened,), commit=True)
+    return Written(work, tally, None, None)
+
+
+def without_marker_check(work: Work) -> Generator[Any, Any, Written]:
+    """A task that writes whether or not the batch is there."""
+    yield protocol.Begin(work.name)
+    tally = yield WriteRows()
+    opened = yield protocol.WriteMarker(Marker(work.batch, work.run, work.attempt, tally))
+    return Written(work, tally, opened, None)
+
+
+def only_own_marker(work: Work) -> Generator[Any, Any, Written]:
+    """A task that does not look at what attempts in other slots have committed (and a driver that believes it)."""
+    steps = protocol.task(work)
+    answer: Any = None
+    others = ids_of(work.prefix, work.partition, but=work.slot)
+    while True:
+        try:
+            step = steps.send(answer)
+        except StopIteration as over:
+            return over.value  # type: ignore[no-any-return]
+        answer = {} if step == ReadMarkers(others, settled=False) else (yield step)
+
+
+def not_keeping_out(written: list[Written]) -> Generator[Any, Any, None]:
+    """A driver that neither takes the other ids nor waits for them: who outlived another driver may commit after it."""
+    steps = protocol.commit(written)
+    answer: Any = None
+    while True:
+        try:
+            step = steps.send(answer)
+        except StopIteration:
+            return
+        if isinstance(step, Take):
+            answer = None
+        else:
+            answer = yield ReadMarkers(step.ids, settled=False) if isinstance(step, ReadMarkers) else step
+
+
+def not_looking_again(written: list[Written]) -> Generator[Any, Any, None]:
+    """A driver that does not read the markers once nobody else can commit."""
+    steps = protocol.commit(written)
+    answer: Any = None
+    while True:
+        try:
+            step = steps.send(answer)
+        except StopIteration:
+            return
+        answer = {} if isinstance(step, ReadMarkers) else (yield step)
+
+
+def believing_refusals(written: list[Written]) -> Generator[Any, Any, None]:
+    """A driver that takes a refused commit for one that was done before."""
+    steps = protocol.commit(written)
+    answer: Any = None
+    while True:
+        try:
+            step = steps.send(answer)
+        except StopIteration:
+            return
+        answer = yield step
+        if isinstance(step, End):
+            answer = {}
+
+
+@pytest.mark.parametrize("task", [at_least_once, without_marker_check], ids=lambda one: one.__name__)
+def test_a_planted_mistake_in_tasks_is_seen(task: Any) -> None:
+    commit = (lambda written: iter_nothing()) if task is at_least_once else protocol.commit
+    assert seen(task=task, commit=commit)
+
+
+@pytest.mark.parametrize(
+    "commit", [not_keeping_out, not_looking_again, believing_refusals], ids=lambda one: one.__name__
+)
+def test_a_planted_mistake_in_the_driver_is_seen(commit: Any) -> None:
+    assert seen(commit=commit)
+
+
+def test_a_task_that_looks_at_its_own_marker_only_is_caught_by_the_driver() -> None:
+    assert not seen(task=only_own_marker)
+
+
+def iter_nothing() -> Generator[Any, Any, None]:
+    """A driver that does nothing."""
+    return
+    yield FindOpen(())
