@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tapelog.log.log import Log
 from tapelog.replication.partition import Partition
 from tapelog.sim.cluster import Cluster
 from tapelog.sim.machine import Machine
@@ -54,14 +55,16 @@ class Life:
                 assert machine.core is not None
                 machine.core.cleaner.stop()
 
+    def produce(self, batch: bytes) -> None:
+        data = [TopicProduceData(name=TOPIC, partition_data=[PartitionProduceData(index=0, records=batch)])]
+        answer = self.client.call(ProduceRequest(acks=-1, timeout_ms=5000, topic_data=data), 9)
+        assert answer.responses[0].partition_responses[0].error_code == 0
+
     def write(self, count: int, first: int = 0) -> None:
         for number in range(first, first + count):
             key = b"gone" if number in (1, 90) else b"k%d" % (number % KEYS)
             value = None if number % 5 == 0 else b"%04d" % number * 30
-            batch = build_batch([Record(0, 1000 + number, key, value)])
-            data = [TopicProduceData(name=TOPIC, partition_data=[PartitionProduceData(index=0, records=batch)])]
-            answer = self.client.call(ProduceRequest(acks=-1, timeout_ms=5000, topic_data=data), 9)
-            assert answer.responses[0].partition_responses[0].error_code == 0
+            self.produce(build_batch([Record(0, 1000 + number, key, value)]))
             self.table.pop(key, None)
             if value is not None:
                 self.table[key] = value
@@ -118,6 +121,55 @@ def test_a_compacted_log_is_made_anew_and_says_the_same(who: str, lazy: str) -> 
     assert right(victim)
     names = victim.disk.listdir("logs")
     assert [name for name in names if name.startswith(TOPIC)] == [f"{TOPIC}-0"]
+
+
+def test_what_others_removed_right_before_the_point_leaves_no_gap() -> None:
+    life = Life("victim")
+    life.choose("follower")
+    life.write(20)
+    cluster, victim = life.cluster, life.victim
+    log, core = held(victim).log, victim.core
+    log.roll()  # from here on its segments begin elsewhere than those of others
+    others = [held(machine).log for machine in cluster.machines if machine is not victim]
+    for number in range(200, 240):
+        life.produce(build_batch([Record(0, 1000 + number, b"same", b"%04d" % number * 30)]))
+        life.table[b"same"] = b"%04d" % number * 30
+        point = log.active.base_offset
+        apart = all(point not in [one.base_offset for one in other.segments.items] for other in others)
+        if point > 20 and apart and all(other.active.base_offset > point for other in others):
+            break
+    cluster.world.run(20_000)
+    assert point == log.active.base_offset and all(other.active.base_offset > point for other in others)
+    rotten = next(segment for segment in log.segments.items if segment.base_offset >= 20)
+    victim.disk.flip_bit(rotten.path, 100, 5)  # a record that others have removed
+    assert core is not None
+    assert cluster.world.run_until(lambda: core.scrubbing.repairs.repaired > 0, 120_000), "nobody repaired it"
+    assert right(victim), "no segment ends before the next begins"
+    assert table_of(held(victim)) == life.table
+    end = log.written_end
+    victim.power_cut()
+    found = Log.open(victim.disk, f"logs/{TOPIC}-0", topic=TOPIC, partition=0, config=log.config, clock=core.clock)
+    assert found.end_offset == end, "recovery believes all of it, from the beginning"
+    assert point in [segment.base_offset for segment in found.segments.items]
+
+
+def test_a_log_that_begins_within_a_batch_is_made_anew() -> None:
+    life = Life("victim")
+    life.choose("follower")
+    batch = build_batch([Record(0, 1000, b"first %d" % number, b"x" * 100) for number in range(5)])
+    life.produce(batch)
+    for number in range(5):
+        life.table[b"first %d" % number] = b"x" * 100
+    life.write(40, 5)
+    log, core = held(life.victim).log, life.victim.core
+    for machine in life.cluster.machines:
+        held(machine).log.increment_start_offset(3)
+    segment = log.segments.items[1]
+    life.victim.disk.flip_bit(segment.path, 100, 5)
+    assert core is not None
+    assert life.cluster.world.run_until(lambda: core.scrubbing.repairs.repaired > 0, 120_000), "nobody repaired it"
+    assert log.start_offset == 3 and log.segments.items[0].base_offset == 0
+    assert table_of(held(life.victim)) == life.table
 
 
 def test_where_no_other_has_it_either_it_stays_as_it_is() -> None:

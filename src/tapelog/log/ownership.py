@@ -56,7 +56,11 @@ def _promoted(disk: Disk, path: str, name: str) -> bool:
     key = names.parse_future_dir(name)
     assert key is not None
     plain, mark = f"{path}/{names.partition_dir(*key)}", f"{path}/{name}/{names.FUTURE_COMPLETE}"
-    if not disk.exists(mark) or disk.exists(plain) or disk.read_file(mark) != REPLACES_IN_PLACE:
+    if not disk.exists(mark):
+        return False
+    if disk.exists(plain) or disk.read_file(mark) != REPLACES_IN_PLACE:
+        disk.remove(mark)  # it goes, bit by bit: nobody may find it without a log of its name, and take it for whole
+        disk.sync_dir(f"{path}/{name}")
         return False
     disk.rename(f"{path}/{name}", plain)
     disk.sync_dir(path)

@@ -44,9 +44,7 @@ class Step:
     def run(self) -> None:
         """Copy. Blocks. DiskError, or FileNotFoundError if the segment has gone."""
         name = names.offset_name(self.base, names.LOG)
-        if not self._target.exists(self._to_dir):
-            self._target.mkdir(self._to_dir)
-            self._target.sync_dir(self._to_dir.rpartition("/")[0])  # a start sees that a move was under way
+        make_directory(self._target, self._to_dir)
         source = self._source.open(f"{self._from_dir}/{name}")
         target = self._target.open(f"{self._to_dir}/{name}", create=True)
         try:
@@ -69,6 +67,13 @@ class Step:
                 copy_file(
                     self._source, self._from_dir, self._target, self._to_dir, names.offset_name(self.base, suffix)
                 )
+
+
+def make_directory(disk: Disk, path: str) -> None:
+    """For a copy, durably: a start sees that a move was under way. Blocks if there is none yet."""
+    if not disk.exists(path):
+        disk.mkdir(path)
+        disk.sync_dir(path.rpartition("/")[0])
 
 
 def copy_file(source: Disk, from_dir: str, target: Disk, to_dir: str, name: str) -> None:
@@ -161,8 +166,9 @@ class Relocation:
         while (step := self.next_step()) is not None:
             step.run()
             self.stepped(step)
+        make_directory(disk, path)  # of an empty log nothing was copied
         base = log.active.base_offset
-        active = disk.open(f"{path}/{names.offset_name(base, names.LOG)}", create=True)  # empty ones were not copied
+        active = disk.open(f"{path}/{names.offset_name(base, names.LOG)}", create=True)
         active.sync()
         active.close()
         for suffix in (*INDEXES, names.SNAPSHOT):
@@ -173,16 +179,17 @@ class Relocation:
             disk.replace_file(f"{path}/{names.PARTITION_METADATA}", render_partition_metadata(log.topic_id))
         disk.replace_file(f"{path}/{names.offset_name(log.end_offset, names.SNAPSHOT)}", render_snapshot(log.producers))
         disk.sync_dir(self.home.path)
-        replaces = REPLACES_IN_PLACE if self.source is self.home else REPLACES_ELSEWHERE
-        disk.replace_file(f"{path}/{names.FUTURE_COMPLETE}", replaces)
-        if self.source is self.home:
+        in_place = self.source is self.home
+        if in_place:
             self.home.forget_cleaned(self.key)
         else:
             self.home.foretell(log, high_watermark)
         try:
             self.home.reopened(log, path).close_files()
+            # last of all: a start believes it, and what comes to nothing before is removed bit by bit
+            disk.replace_file(f"{path}/{names.FUTURE_COMPLETE}", REPLACES_IN_PLACE if in_place else REPLACES_ELSEWHERE)
         except DiskError:
-            if self.source is not self.home:
+            if not in_place:
                 self.home.forget(self.key)
             raise
 

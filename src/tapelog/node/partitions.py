@@ -117,6 +117,8 @@ class Partitions:
         self.fetchers.configured()
         if self.directory.twins:
             twins.settle(self.node, self.roles.config_of)
+        if self.directory.offline:
+            twins.withhold(self.node)
         self._remove_strays()
         self._mark(self.node.image.topics.values())
         while self._pending:

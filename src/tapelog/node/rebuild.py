@@ -11,17 +11,18 @@ compaction begins anew afterwards.
 from __future__ import annotations
 
 import logging
+from struct import Struct
 from typing import TYPE_CHECKING, Final
 
 from tapelog.base.ports import DiskError
-from tapelog.log.log import REPLICATION, Log
+from tapelog.log.log import RELATIVE_MAX, REPLICATION, Log
 from tapelog.log.relocation import Relocation
 from tapelog.node.moves import LATER_MS, Move
 from tapelog.node.repair import LANE, TIMEOUT_MS, VERSION, records_of
 from tapelog.wire.errors import KafkaError
 from tapelog.wire.message import Message
 from tapelog.wire.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
-from tapelog.wire.record_batch import HEADER_SIZE, base_offset, batch_size, last_offset
+from tapelog.wire.record_batch import HEADER_SIZE, base_offset, batch_size, last_offset, sealed
 
 if TYPE_CHECKING:
     from tapelog.replication.partition import Partition
@@ -30,6 +31,8 @@ log = logging.getLogger("tapelog.node")
 
 FETCH_BYTES: Final = 1 << 20
 HOPELESS_MS: Final = 600_000
+EMPTY: Final = Struct(">hiqqqhii")
+"""Of a batch, what its checksum covers: attributes, last offset, timestamps, producer, count."""
 
 
 class Rebuild(Move):
@@ -114,6 +117,8 @@ class Rebuild(Move):
         size, next_offset, beyond = _below(data, self._next, self.point)
         try:
             self._append(data, size)
+            if beyond or next_offset >= self.point:
+                self._fill()
         except KafkaError:
             self._ask_next()
             return
@@ -132,8 +137,23 @@ class Rebuild(Move):
         new = self._new
         assert new is not None
         if size:
+            first = base_offset(data, 0)
+            if first < new.end_offset == self._start:  # records were deleted up to the middle of a batch
+                new.truncate_fully_and_start_at(first)
             new.append(data, 0, size, self.partition.leader_epoch, REPLICATION)
             new.write()
+
+    def _fill(self) -> None:
+        """What the other has removed before the point leaves no gap there: recovery would take what lies behind one
+        for lost."""
+        new, held = self._new, self.log
+        assert new is not None
+        epoch = max(new.leader_epoch_cache.latest, held.leader_epoch_cache.epoch_for(self.point - 1), 0)
+        while new.end_offset < self.point:
+            last = min(self.point - 1, new.end_offset + RELATIVE_MAX - 1)
+            batch = empty_batch(new.end_offset, last, epoch)
+            new.append(batch, 0, len(batch), max(epoch, self.partition.leader_epoch), REPLICATION)
+        new.write()
 
     def _complete(self) -> None:
         """All of it is there: make it durable in the background, then the rest is copied."""
@@ -158,6 +178,8 @@ class Rebuild(Move):
                 self._failed(failure)
                 return
             new.close_files()
+            if ticket.directory is not None:
+                ticket.directory.close()
             self._new, self._fetched = None, True
             self._go_on()
 
@@ -186,6 +208,11 @@ class Rebuild(Move):
             self._give_up(reason)
         else:
             self.end(reason)
+
+
+def empty_batch(first_offset: int, last_offset: int, leader_epoch: int) -> bytes:
+    """A batch without records, such as compaction leaves at the end of a segment."""
+    return sealed(EMPTY.pack(0, last_offset - first_offset, -1, -1, -1, -1, -1, 0), first_offset, leader_epoch)
 
 
 def _damage_end(held: Log) -> int:

@@ -13,6 +13,7 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from tapelog.base.ids import DIR_MIGRATING, DIR_UNASSIGNED
 from tapelog.base.ports import DiskError
 from tapelog.log import names
 from tapelog.log.checkpoints import TopicPartition
@@ -46,6 +47,25 @@ def settle(node: NodeCore, config_of: Callable[[str], LogConfig]) -> None:
         for home in homes:
             if home is not chosen and home in directories.items:
                 _put_aside(node, key, home, chosen)
+
+
+def withhold(node: NodeCore) -> None:
+    """With a directory offline: a copy that a move had just put in place may be older than the log it was made of, if
+    the cluster believes that to be in a directory which is not here. Better none than that one."""
+    directories = node.directory
+    for home in directories.items:
+        for key in list(home.logs):
+            part = node.image.partition(*key)
+            assigned = directory_of(part, node.node_id) if part is not None else home.directory_id
+            known = assigned in (DIR_UNASSIGNED, DIR_MIGRATING) or directories.named(assigned) is not None
+            if not known and _is_new(home, key):
+                _leave_alone(node, key, [home])
+                log.error(
+                    "%s-%d stays offline: %s has a copy of it, but its own log directory is offline and may have more. "
+                    "Bring that directory back, or take it out of log.dirs to go on with the copy",
+                    *key,
+                    home.path,
+                )
 
 
 def _leave_alone(node: NodeCore, key: TopicPartition, homes: list[LogDirectory]) -> None:

@@ -136,7 +136,8 @@ def test_a_log_that_begins_in_the_tier_still_does() -> None:
 
 def test_a_copy_of_a_log_that_is_elsewhere_does_not_count_before_its_time() -> None:
     place = Place(4)
-    copy = Relocation(place.log, *place.directories.items)
+    here, there = place.directories.items
+    copy = Relocation(place.log, here, there)
     copy.settle_source()
     copy.complete(RECORDS)
     place.append(RECORDS)
@@ -185,3 +186,38 @@ def test_a_crash_at_any_operation_leaves_everything(to: str, how: str) -> None:
         assert len(found) in (RECORDS, RECORDS + 1)
         names = [name for home in place.directories.items for name in home.disk.listdir(home.path)]
         assert not any(name.endswith(STRAY_DIR) for name in names)
+
+
+@pytest.mark.parametrize("to", [HERE, THERE])
+def test_an_empty_log_goes_on_with_its_copy(to: str) -> None:
+    place = Place(5)
+    here, there = place.directories.items
+    held = here.open_log("nothing", 0, place.config, b"n" * 16)
+    copy = Relocation(held, here, here if to == HERE else there)
+    copy.settle_source()
+    copy.complete(0)
+    assert copy.install() is None
+    assert held.directory == f"{to}/nothing-0"
+    place.crash("crash")
+    assert ("nothing", 0) in place.directories.items[to == THERE].partitions()
+
+
+def test_a_copy_that_came_to_nothing_is_never_taken_for_whole_later() -> None:
+    place = Place(6)
+    here = place.directories.items[0]
+    stale = Relocation(place.log, here, here)
+    stale.settle_source()
+    stale.complete(RECORDS)
+    place.crash("crash")  # with the log as it was: the copy is to be removed
+    place.log = place.reopened()
+    place.append(RECORDS)
+    place.log.flush()
+    home = place.directories.items[0]
+    assert home.futures == [stale.path.rpartition("/")[2]]
+    again = Relocation(place.log, home, home)
+    again.path = f"{HERE}/orders-0.{'f' * 32}-future"  # the stale one comes first
+    again.settle_source()
+    again.complete(RECORDS + 1)
+    again._put_away()  # and then the power goes
+    place.crash("crash")
+    assert contents(place.reopened()) == EXPECTED

@@ -157,6 +157,17 @@ def test_it_is_shown_as_a_future_replica_with_what_it_lacks(rig: Rig) -> None:
     assert not current.is_future_key
 
 
+def test_an_empty_replica_moves(rig: Rig) -> None:
+    rig.create("nothing")
+    rig.node.pass_time(100)
+    log = rig.partition("nothing").log
+    to = THERE if log.directory.startswith(HERE) else HERE
+    assert move(rig, to, "nothing") == 0
+    rig.node.pass_time(2000)
+    assert log.directory == f"{to}/nothing-0"
+    assert rig.produce(topic="nothing").base_offset == 0
+
+
 def test_the_rate_is_kept(rig: Rig) -> None:
     slow(rig)
     move(rig)
@@ -331,6 +342,36 @@ def test_a_destination_that_fails_at_the_swap_costs_nothing(rig: Rig, monkeypatc
     assert rig.produce(rig.batch(value(RECORDS))).error_code == 0
     monkeypatch.undo()
     rig.reboot(rig.node.power_cut)
+    assert everything(rig) == [value(number) for number in range(RECORDS + 1)]
+
+
+def test_a_copy_whose_log_went_on_elsewhere_is_not_served_while_that_is_offline(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    rig = grown(directories=("meta", HERE, THERE))
+    there, sync_dir = disk_of(rig, THERE), SimDisk.sync_dir
+
+    def fails(disk: SimDisk, path: str) -> None:
+        sync_dir(disk, path)
+        if disk is there and path == THERE and f"{TOPIC}-0" in disk.listdir(THERE):
+            raise DiskError("input/output error")
+
+    monkeypatch.setattr(SimDisk, "sync_dir", fails)
+    assert move(rig) == 0
+    rig.node.pass_time(2000)
+    assert list(core_of(rig).directory.offline) == [THERE] and home(rig) == HERE
+    assert left(rig, THERE) == [f"{TOPIC}-0"], "it has its name already"
+    assert rig.produce(rig.batch(value(RECORDS))).error_code == 0
+    monkeypatch.undo()
+    rig.node.kill()
+    disk_of(rig, HERE).broken = True
+    rig.reboot(lambda: None)
+    assert list(core_of(rig).directory.offline) == [HERE]
+    assert core_of(rig).topics[TOPIC].partitions[0] is None, "it lacks the last record"
+    assert "log.dirs" in caplog.text
+    rig.node.kill()
+    disk_of(rig, HERE).broken = False
+    rig.reboot(lambda: None)
     assert everything(rig) == [value(number) for number in range(RECORDS + 1)]
 
 
