@@ -99,9 +99,9 @@ class RemoteSegment:
             at += self._size_of(head)
         return self.size
 
-    def _size_of(self, head: bytes, at: int = 0) -> int:
-        """Of the batch whose header is there."""
-        size = 12 + int(read_i32_be(head, at + 8))
+    def _size_of(self, head: bytes) -> int:
+        """Of the batch with this header."""
+        size = 12 + int(read_i32_be(head, 8))
         if size < HEADER:
             raise layout.LayoutError(f"{self.name}: no batch where one should begin")
         return size
@@ -162,18 +162,18 @@ class RemoteSegment:
         is none. position is a batch boundary."""
         if limit >= self.size:
             return self.size, self.entry.end_offset
-        start = max(position, self.segment.index.floor_position(limit - 1))
-        data = self.read(start, limit - start)
-        at, next_offset = 0, -1
-        while at + HEADER <= len(data):
-            end = at + self._size_of(data, at)
-            if end > len(data):
+        at = start = max(position, self.segment.index.floor_position(limit - 1))
+        next_offset = -1
+        while at + HEADER <= limit:
+            head = self.read(at, HEADER)
+            end = at + self._size_of(head)
+            if end > limit:
                 break
-            next_offset = int(read_i64_be(data, at)) + int(read_i32_be(data, at + 23)) + 1
+            next_offset = int(read_i64_be(head, 0)) + int(read_i32_be(head, 23)) + 1
             at = end
         if next_offset < 0 and start > position:  # the indexed batch itself reaches beyond the limit
             next_offset = int(read_i64_be(self.read(start, 8), 0))
-        return start + at, next_offset
+        return at, next_offset
 
 
 class _ObjectFile:

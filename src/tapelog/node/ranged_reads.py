@@ -1,0 +1,209 @@
+"""Ranges of objects from a store that speaks plain HTTP, received into the memory that they are for.
+
+obstore gathers an answer in memory of its own, from which it must be copied: with that, receiving costs about twice
+what it must. Here bytes go from the socket to where they stay. Only the good case is done: one range of an object whose
+URL obstore has signed, answered with exactly these bytes. Whatever else happens is left to obstore, which is asked
+again for all of it, knows when to repeat, and says what is wrong (`object_stores`).
+
+Calls may come from any thread; each has a connection for itself while it lasts.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+from urllib.parse import urlsplit
+
+CONNECT_S: Final = 5
+STALL_S: Final = 30
+"""So long an answer may take; obstore is more patient."""
+SIGNED_S: Final = 900
+RENEWED_S: Final = 600
+"""For how long a URL is signed, and how long it is used."""
+SIGNED_MAX: Final = 1_000
+IDLE_S: Final = 15
+"""Servers close connections that nobody uses."""
+HEAD_BYTES_MAX: Final = 8 * 1024
+FAILURES_MAX: Final = 8
+REST_S: Final = 60
+"""After so many failures in a row obstore is asked at once, for a while."""
+PROXIES: Final = ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY")
+
+VERSIONS: Final = (b"HTTP/1.1", b"HTTP/1.0")
+
+FILLED: Final = 0
+STALE: Final = 1
+"""The server had closed the connection before it was used again."""
+REFUSED: Final = 2
+"""An answer that does not concern the way here: no such object, or it is shorter."""
+FAILED: Final = 3
+
+
+class Signed:
+    """Where an object is read."""
+
+    __slots__ = ("address", "host", "target", "until")
+
+    def __init__(self, url: str, until: float) -> None:
+        parts = urlsplit(url)
+        if parts.scheme != "http" or not parts.hostname:
+            raise ValueError(f"no plain HTTP: {parts.scheme}")
+        self.address = (parts.hostname, parts.port or 80)
+        self.host = parts.netloc
+        self.target = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
+        self.until = until
+
+
+class RangedReads:
+    """See the module. sign: a URL with which an object may be read for SIGNED_S seconds."""
+
+    def __init__(self, sign: Callable[[str], str]) -> None:
+        self._sign = sign
+        self._signed: dict[str, Signed] = {}
+        self._idle: deque[Connection] = deque()
+        self._failures = 0
+        self._rests_until = 0.0
+        self.usable = not any(os.environ.get(name) for name in PROXIES)
+        self.filled = 0
+        """How often it went well."""
+
+    def read_into(self, name: str, position: int, into: memoryview) -> bool:
+        """Whether memory was filled with what the object has from position on; if not, it may hold anything."""
+        now = time.monotonic()
+        if not self.usable or not len(into) or now < self._rests_until:
+            return False
+        try:
+            outcome = self._read(self._signed_now(name, now), position, into)
+        except Exception:
+            outcome = FAILED
+        except BaseException as error:
+            if type(error).__name__ != "PanicException":  # obstore's
+                raise
+            outcome = FAILED
+        if outcome == FILLED:
+            self.filled += 1
+            self._failures = 0
+            return True
+        self._signed.pop(name, None)
+        if outcome == FAILED:
+            self._failures += 1
+            if self._failures >= FAILURES_MAX:
+                self._failures, self._rests_until = 0, now + REST_S
+        return False
+
+    def _signed_now(self, name: str, now: float) -> Signed:
+        found = self._signed.get(name)
+        if found is None or found.until < now:
+            while len(self._signed) >= SIGNED_MAX:
+                self._signed.pop(next(iter(self._signed)), None)
+            found = self._signed[name] = Signed(self._sign(name), now + RENEWED_S)
+        return found
+
+    def _read(self, where: Signed, position: int, into: memoryview) -> int:
+        connection = self._idle_one(where)
+        if connection is not None:
+            outcome = self._ask(connection, where, position, into)
+            if outcome != STALE:
+                return outcome
+        return self._ask(Connection(where.address), where, position, into)
+
+    def _ask(self, connection: Connection, where: Signed, position: int, into: memoryview) -> int:
+        try:
+            outcome = connection.read_into(where, position, into)
+        except BaseException:
+            connection.close()
+            raise
+        if outcome == FILLED and connection.lasts:
+            connection.since = time.monotonic()
+            self._idle.append(connection)
+        else:
+            connection.close()
+        return outcome
+
+    def _idle_one(self, where: Signed) -> Connection | None:
+        oldest = time.monotonic() - IDLE_S
+        while True:
+            try:
+                found = self._idle.pop()  # used last
+            except IndexError:
+                return None
+            if found.since >= oldest and found.address == where.address:
+                return found
+            found.close()
+
+
+class Connection:
+    """One connection to a store; blocks for at most STALL_S at a time."""
+
+    def __init__(self, address: tuple[str, int]) -> None:
+        self.address = address
+        self.since = 0.0
+        self.lasts = True
+        self._head = bytearray(HEAD_BYTES_MAX)
+        self._socket = socket.create_connection(address, CONNECT_S)
+        # bounds by the kernel: with Python's own, receiving would return for every bit that has come
+        self._socket.settimeout(None)
+        bound = struct.pack("@ll", STALL_S, 0)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, bound)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, bound)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def close(self) -> None:
+        """Give it up."""
+        self._socket.close()
+
+    def read_into(self, where: Signed, position: int, into: memoryview) -> int:
+        """Ask for the bytes and wait for them: FILLED, STALE, REFUSED or FAILED. OSError where it breaks."""
+        size = len(into)
+        last = position + size - 1
+        request = f"GET {where.target} HTTP/1.1\r\nHost: {where.host}\r\nRange: bytes={position}-{last}\r\n\r\n"
+        used, head = self.since > 0, memoryview(self._head)
+        try:
+            self._socket.sendall(request.encode("ascii"))
+            got = self._socket.recv_into(head)
+        except ConnectionError:
+            if used:
+                return STALE
+            raise
+        if not got:
+            return STALE if used else FAILED
+        while (end := self._head.find(b"\r\n\r\n", 0, got)) < 0:
+            more = self._socket.recv_into(head[got:]) if got < HEAD_BYTES_MAX else 0
+            if not more:
+                return FAILED
+            got += more
+        outcome = self._judge(bytes(head[:end]), position, last)
+        at = got - end - 4
+        if outcome != FILLED or at > size:
+            return outcome if outcome != FILLED else FAILED
+        into[:at] = head[end + 4 : got]
+        while at < size:
+            more = self._socket.recv_into(into[at:], size - at, socket.MSG_WAITALL)
+            if not more:
+                return FAILED
+            at += more
+        return FILLED
+
+    def _judge(self, head: bytes, position: int, last: int) -> int:
+        """Whether what follows this head is the range, whole and as it is stored."""
+        lines = head.split(b"\r\n")
+        words = lines[0].split(b" ", 2)
+        if len(words) < 2 or words[0] not in VERSIONS or words[1] not in (b"206", b"404", b"416"):
+            return FAILED
+        if words[1] != b"206":
+            return REFUSED
+        fields: dict[bytes, bytes] = {}
+        for line in lines[1:]:
+            key, _, value = line.partition(b":")
+            fields[key.strip().lower()] = value.strip()
+        if b"transfer-encoding" in fields or b"content-encoding" in fields:
+            return FAILED
+        self.lasts = words[0] == VERSIONS[0] and fields.get(b"connection", b"").lower() != b"close"
+        expected = b"bytes %d-%d/" % (position, last)
+        whole = fields.get(b"content-length") == b"%d" % (last - position + 1)
+        return FILLED if whole and fields.get(b"content-range", b"").startswith(expected) else REFUSED

@@ -1,0 +1,297 @@
+"""Ranges received into the memory they are for: only the good case, everything else is somebody else's."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tapelog.log.tier.store import ObjectMissingError
+from tapelog.node import ranged_reads
+from tapelog.node.object_stores import ObstoreBackend
+from tapelog.node.ranged_reads import FAILURES_MAX, RangedReads
+
+DATA = bytes(range(256)) * 1024
+Answer = Callable[[socket.socket, int, int], bool]
+"""Sends something for a range; whether the connection goes on."""
+
+
+def head(first: int, last: int, *more: str, status: str = "HTTP/1.1 206 Partial Content") -> bytes:
+    lines = [status, f"Content-Length: {last - first + 1}", f"content-range: bytes {first}-{last}/{len(DATA)}", *more]
+    return "\r\n".join([*lines, "", ""]).encode()
+
+
+def good(peer: socket.socket, first: int, last: int) -> bool:
+    peer.sendall(head(first, last) + DATA[first : last + 1])
+    return True
+
+
+class Server:
+    """Answers every request as it is told at that time."""
+
+    def __init__(self) -> None:
+        self.answer: Answer = good
+        self.connections = 0
+        self.requests: list[str] = []
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.port = self._socket.getsockname()[1]
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                peer = self._socket.accept()[0]
+            except OSError:
+                return
+            self.connections += 1
+            threading.Thread(target=self._talk, args=(peer,), daemon=True).start()
+
+    def _talk(self, peer: socket.socket) -> None:
+        with peer, suppress(ConnectionError):
+            while data := peer.recv(4096):
+                text = data.decode()
+                self.requests.append(text)
+                first, last = text.partition("bytes=")[2].partition("\r")[0].split("-")
+                if not self.answer(peer, int(first), int(last)):
+                    return
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+@contextmanager
+def served() -> Iterator[tuple[Server, RangedReads, list[str]]]:
+    server = Server()
+    signed: list[str] = []
+
+    def sign(name: str) -> str:
+        signed.append(name)
+        return f"http://127.0.0.1:{server.port}/bucket/{name}?X-Amz-Signature=1"
+
+    try:
+        yield server, RangedReads(sign), signed
+    finally:
+        server.close()
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ranged_reads.PROXIES:
+        monkeypatch.delenv(name, raising=False)
+
+
+def read(reads: RangedReads, first: int, size: int) -> bytes | None:
+    memory = bytearray(b"?" * size)
+    return bytes(memory) if reads.read_into("a", first, memoryview(memory)) else None
+
+
+def test_a_range_arrives_and_the_connection_and_the_signed_url_are_used_again() -> None:
+    with served() as (server, reads, signed):
+        assert read(reads, 100, 200_000) == DATA[100:200_100]
+        assert read(reads, 0, 1) == DATA[:1]
+        assert (server.connections, signed, reads.filled) == (1, ["a"], 2)
+        assert server.requests[0].startswith("GET /bucket/a?X-Amz-Signature=1 HTTP/1.1\r\n")
+        assert f"Host: 127.0.0.1:{server.port}\r\n" in server.requests[0]
+
+
+def test_a_head_and_a_body_that_come_in_small_pieces_are_put_together() -> None:
+    def dripping(peer: socket.socket, first: int, last: int) -> bool:
+        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        answer = head(first, last) + DATA[first : last + 1]
+        for at in range(0, len(answer), 30):
+            peer.sendall(answer[at : at + 30])
+        return True
+
+    with served() as (server, reads, _):
+        server.answer = dripping
+        assert read(reads, 5, 700) == DATA[5:705]
+
+
+def test_a_connection_that_the_server_closed_meanwhile_is_made_anew() -> None:
+    with served() as (server, reads, _):
+        server.answer = lambda peer, first, last: good(peer, first, last) and False
+        assert read(reads, 0, 10) == DATA[:10]
+        server.answer = good
+        assert read(reads, 10, 10) == DATA[10:20]
+        assert server.connections == 2
+
+
+def answering(more: str, status: str) -> Answer:
+    def answer(peer: socket.socket, first: int, last: int) -> bool:
+        peer.sendall(head(first, last, more, status=status) + DATA[first : last + 1])
+        return True
+
+    return answer
+
+
+def test_a_connection_that_is_to_be_closed_is() -> None:
+    with served() as (server, reads, _):
+        for more, status in (("Connection: close", "HTTP/1.1 206 OK"), ("X: y", "HTTP/1.0 206 OK")):
+            server.answer = (
+                lambda peer, first, last, more=more, status=status: (  # type: ignore[misc]
+                    peer.sendall(head(first, last, more, status=status) + DATA[first : last + 1]) is None
+                )
+            )
+            assert read(reads, 0, 10) == DATA[:10]
+        assert server.connections == 2
+
+
+def refused(status: str) -> Answer:
+    def answer(peer: socket.socket, first: int, last: int) -> bool:
+        peer.sendall(f"HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n".encode())
+        return True
+
+    return answer
+
+
+def other_range(peer: socket.socket, first: int, last: int) -> bool:
+    peer.sendall(head(first + 1, last + 1) + DATA[first + 1 : last + 2])
+    return True
+
+
+def shorter(peer: socket.socket, first: int, last: int) -> bool:
+    peer.sendall(head(first, last - 1) + DATA[first:last])
+    return True
+
+
+def cut_off(peer: socket.socket, first: int, last: int) -> bool:
+    peer.sendall(head(first, last) + DATA[first : last - 5])
+    return False
+
+
+def stopping(peer: socket.socket, first: int, last: int) -> bool:
+    peer.sendall(head(first, last) + DATA[first:last])
+    return True
+
+
+def chunked(peer: socket.socket, first: int, last: int) -> bool:
+    peer.sendall(head(first, last, "Transfer-Encoding: chunked") + DATA[first : last + 1])
+    return True
+
+
+def compressed(peer: socket.socket, first: int, last: int) -> bool:
+    peer.sendall(head(first, last, "Content-Encoding: gzip") + DATA[first : last + 1])
+    return True
+
+
+def endless_head(peer: socket.socket, first: int, last: int) -> bool:
+    peer.sendall(b"HTTP/1.1 206 OK\r\n" + b"X: y\r\n" * 5000)
+    return True
+
+
+def no_http(peer: socket.socket, first: int, last: int) -> bool:
+    peer.sendall(b"hello\r\n\r\n")
+    return True
+
+
+WRONG = [other_range, shorter, cut_off, chunked, compressed, endless_head, no_http]
+STATUSES = ["200 OK", "301 Moved", "403 Forbidden", "404 Not Found", "416 Not Satisfiable", "500 Oops", "503 Slow Down"]
+
+
+@pytest.mark.parametrize("answer", [*WRONG, *map(refused, STATUSES)], ids=[*(one.__name__ for one in WRONG), *STATUSES])
+def test_whatever_else_is_answered_is_left_to_others(answer: Answer) -> None:
+    with served() as (server, reads, signed):
+        server.answer = answer
+        assert read(reads, 50, 100) is None
+        server.answer = good
+        assert read(reads, 50, 100) == DATA[50:150], "and harms nobody who comes later"
+        assert signed == ["a", "a"], "the URL may be what was wrong"
+
+
+def test_who_fails_again_and_again_is_left_alone_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(ranged_reads, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    with served() as (server, reads, _):
+        server.answer = refused("500 Oops")
+        for _ in range(FAILURES_MAX + 5):
+            assert read(reads, 0, 10) is None
+        assert len(server.requests) == FAILURES_MAX
+        server.answer = good
+        now[0] += ranged_reads.REST_S + 1
+        assert read(reads, 0, 10) == DATA[:10]
+
+
+def test_objects_that_are_not_there_are_no_reason_for_that() -> None:
+    with served() as (server, reads, _):
+        server.answer = refused("404 Not Found")
+        for _ in range(FAILURES_MAX + 5):
+            assert read(reads, 0, 10) is None
+        assert len(server.requests) == FAILURES_MAX + 5
+
+
+def test_a_url_is_signed_anew_before_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(ranged_reads, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    with served() as (_, reads, signed):
+        for _ in range(3):
+            assert read(reads, 0, 10) == DATA[:10]
+            now[0] += ranged_reads.RENEWED_S / 2 + 1
+        assert signed == ["a", "a"]
+
+
+def test_a_server_that_hangs_does_not_hold_a_reader_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranged_reads, "STALL_S", 1)
+    with served() as (server, reads, _):
+        server.answer = stopping
+        assert read(reads, 0, 100) is None
+
+
+def test_signed_urls_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranged_reads, "SIGNED_MAX", 3)
+    with served() as (_, reads, signed):
+        for number in range(10):
+            assert reads.read_into(str(number), 0, memoryview(bytearray(4)))
+        assert len(reads._signed) == 3
+        assert len(signed) == 10
+
+
+def test_behind_a_proxy_and_with_encryption_it_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://proxy:3128")
+    with served() as (server, reads, _):
+        assert read(reads, 0, 10) is None
+        assert not server.requests
+    monkeypatch.delenv("http_proxy")
+    assert read(RangedReads(lambda name: f"https://127.0.0.1/{name}"), 0, 10) is None
+
+
+class PanicException(BaseException):
+    """As obstore's."""
+
+
+@pytest.mark.parametrize("error", [ValueError("no key to sign with"), PanicException("oh")])
+def test_what_cannot_be_signed_is_left_to_others(error: BaseException) -> None:
+    def sign(_: str) -> str:
+        raise error
+
+    assert read(RangedReads(sign), 0, 10) is None
+
+
+def test_the_library_is_asked_where_this_does_not_do() -> None:
+    made = ObstoreBackend.__new__(ObstoreBackend)
+    raw: Any = None
+    asked: list[int] = []
+
+    def get_range(_: object, name: str, *, start: int, length: int) -> bytes:
+        asked.append(start)
+        if start >= len(DATA):
+            raise Exception("status code: 416")
+        return DATA[start : start + length]
+
+    calls: Any = SimpleNamespace(get_range=get_range)
+    made._raw, made._obstore = raw, calls
+    with served() as (server, reads, _):
+        made._direct = reads
+        memory = bytearray(300)
+        made.read_into("a", 7, memoryview(memory))
+        assert memory == DATA[7:307] and not asked
+        server.answer = cut_off
+        made.read_into("a", 9, memoryview(memory))
+        assert memory == DATA[9:309] and asked == [9]
+        server.answer = refused("416 Not Satisfiable")
+        with pytest.raises(ObjectMissingError):
+            made.read_into("a", len(DATA), memoryview(memory))
