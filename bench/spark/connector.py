@@ -1,0 +1,83 @@
+"""Spark's own Kafka connector, fetched by Maven: of Spark's version where there is one, else of the nearest older one.
+
+Nothing here says where Maven looks: that is its own configuration.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.sides import REPOSITORY, Missing
+
+FOLDER = REPOSITORY / ".tools" / "spark-kafka"
+OLDER = ("4.3.0", "4.2.1", "4.2.0", "4.1.1", "4.1.0", "4.0.1", "4.0.0")
+SPARK, SUFFIX = "org.apache.spark", "_2.13"
+BESIDE = {"org.apache.kafka:kafka-clients": "3.9.1", "org.apache.commons:commons-pool2": "2.12.1"}
+"""What the connector of Spark 4 was built with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Connector:
+    """The jars, and which versions of the connector and of Avro they hold (none: not to be had)."""
+
+    jars: list[Path]
+    version: str
+    avro: str
+
+
+def find(spark: str, tell: Callable[[str], None]) -> Connector:
+    """Fetched before, or fetched now; Missing says what to do where that fails."""
+    folder = FOLDER / spark
+    folder.mkdir(parents=True, exist_ok=True)
+    candidates = [spark, *(version for version in OLDER if _key(version) < _key(spark))]
+    version = _first(folder, "spark-sql-kafka-0-10", candidates, tell)
+    if not version or not _first(folder, "spark-token-provider-kafka-0-10", [version, *candidates], tell):
+        raise Missing('Maven has no Kafka connector for this Spark: without it only format("tapelog") is measured')
+    for name, wanted in BESIDE.items():
+        if not _fetched(folder, name, wanted):
+            raise Missing(f"Maven did not bring {name} {wanted}, which Spark's connector needs")
+    avro = _first(folder, "spark-avro", candidates, tell)
+    return Connector(sorted(folder.glob("*.jar")), version, avro)
+
+
+def _first(folder: Path, artifact: str, versions: list[str], tell: Callable[[str], None]) -> str:
+    """The first of these versions that there is."""
+    for there in folder.glob(f"{artifact}{SUFFIX}-*.jar"):
+        return re.sub(r".*_2\.13-|\.jar$", "", there.name)
+    if (folder / f"no-{artifact}").exists():
+        return ""
+    for version in dict.fromkeys(versions):
+        tell(f"asking Maven for {artifact} {version}")
+        if _fetched(folder, f"{SPARK}:{artifact}{SUFFIX}", version):
+            return version
+    (folder / f"no-{artifact}").touch()
+    return ""
+
+
+def _fetched(folder: Path, name: str, version: str) -> bool:
+    group, artifact = name.split(":")
+    jar = f"{artifact}-{version}.jar"
+    if (folder / jar).exists():
+        return True
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise Missing("Spark's own connector is fetched by Maven: apt install maven")
+    words = [
+        maven,
+        "-q",
+        "-B",
+        "dependency:copy",
+        f"-Dartifact={group}:{artifact}:{version}",
+        f"-DoutputDirectory={folder}",
+    ]
+    subprocess.run(words, capture_output=True, check=False, timeout=300)
+    return (folder / jar).exists()
+
+
+def _key(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
