@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from typing import Final
 
+from mypy_extensions import i64
+
 from tapelog.log.compaction.keymap import KeyMap
 from tapelog.log.compaction.source import UncleanableError
 
 ALL: Final = -1
 _SHIFT_MAX: Final = 63
+_POSITIVE: Final = (1 << 63) - 1
 
 
 class Kept:
@@ -34,24 +37,30 @@ class Kept:
             self.runs.append((start, end))
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """A zigzag number of any length, and where it ends."""
-    value = shift = 0
+def _varint(data: bytes, at: i64) -> tuple[i64, i64]:
+    """A zigzag number of 64 bits at most, and where it ends."""
+    value: i64 = 0
+    shift: i64 = 0
     while True:
-        byte = data[at]
+        byte: i64 = data[at]
         at += 1
+        if shift == _SHIFT_MAX and byte > 1:
+            raise IndexError
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return (value >> 1) ^ -(value & 1), at
+            return ((value >> 1) & _POSITIVE) ^ -(value & 1), at
         shift += 7
-        if shift > _SHIFT_MAX:
-            raise IndexError
 
 
 def note_keys(keys: KeyMap, data: bytes, count: int, base: int, first: int) -> int:
     """Note the keys of a batch's records from offset first on. Returns ALL, or the offset of the first record whose
     key found no room: it and everything behind it is not covered."""
-    at = 0
+    at: i64 = 0
+    byte: i64
+    delta: i64
+    length: i64
+    start: i64 = base
+    noted: i64 = first
     try:
         for _ in range(count):
             size, at = _varint(data, at)
@@ -61,15 +70,21 @@ def note_keys(keys: KeyMap, data: bytes, count: int, base: int, first: int) -> i
                 at += 1
             at += 1
             byte = data[at]
-            delta, at = (byte >> 1, at + 1) if byte < 0x80 else _varint(data, at)
+            if byte < 0x80:
+                delta, at = byte >> 1, at + 1
+            else:
+                delta, at = _varint(data, at)
             byte = data[at]
-            length, at = ((byte >> 1) ^ -(byte & 1), at + 1) if byte < 0x80 else _varint(data, at)
-            offset = base + delta
-            if length >= 0 and offset >= first:
+            if byte < 0x80:
+                length, at = (byte >> 1) ^ -(byte & 1), at + 1
+            else:
+                length, at = _varint(data, at)
+            offset = start + delta
+            if length >= 0 and offset >= noted:
                 if at + length > stop:
                     raise IndexError
                 if not keys.put(data[at : at + length], offset):
-                    return offset
+                    return int(offset)
             at = stop
     except IndexError:
         raise malformed(base) from None
@@ -82,7 +97,17 @@ def what_stays(keys: KeyMap, data: bytes, count: int, base: int, covered: int, t
     """Which records stay: those at or behind `covered`, of which the map does not know; of the others those that have
     a key of which there is nothing later, unless they are tombstones and those are due."""
     kept = Kept()
-    at = run_start = run_end = 0
+    at: i64 = 0
+    run_start: i64 = 0
+    run_end: i64 = 0
+    byte: i64
+    delta: i64
+    length: i64
+    first: i64 = base
+    end: i64 = covered
+    newest: i64 = 0
+    stay: i64 = 0
+    tombstones = False
     try:
         for _ in range(count):
             start = at
@@ -90,33 +115,41 @@ def what_stays(keys: KeyMap, data: bytes, count: int, base: int, covered: int, t
             stop = at + size
             stamp, at = _varint(data, at + 1)
             byte = data[at]
-            delta, at = (byte >> 1, at + 1) if byte < 0x80 else _varint(data, at)
+            if byte < 0x80:
+                delta, at = byte >> 1, at + 1
+            else:
+                delta, at = _varint(data, at)
             byte = data[at]
-            length, at = ((byte >> 1) ^ -(byte & 1), at + 1) if byte < 0x80 else _varint(data, at)
+            if byte < 0x80:
+                length, at = (byte >> 1) ^ -(byte & 1), at + 1
+            else:
+                length, at = _varint(data, at)
             value_at = at + length if length > 0 else at
             no_value = data[value_at] & 1 != 0  # a length is even in this form, but for the -1 that says: none
             if stop <= value_at:
                 raise IndexError
             at, key_at = stop, at
-            offset = base + delta
-            if offset < covered:
+            offset = first + delta
+            if offset < end:
                 if length < 0:
                     kept.unkeyed += 1
                     continue
                 if (no_value and tombstones_due) or keys.get(data[key_at:value_at]) > offset:
                     continue
-            kept.count += 1
-            kept.newest_delta = stamp if kept.count == 1 or stamp > kept.newest_delta else kept.newest_delta
-            kept.tombstones = kept.tombstones or no_value
+            stay += 1
+            if stay == 1 or stamp > newest:
+                newest = stamp
+            tombstones = tombstones or no_value
             if run_end != start:
-                kept.add_run(run_start, run_end)
+                kept.add_run(int(run_start), int(run_end))
                 run_start = start
             run_end = stop
     except IndexError:
         raise malformed(base) from None
     if at != len(data):
         raise malformed(base)
-    kept.add_run(run_start, run_end)
+    kept.add_run(int(run_start), int(run_end))
+    kept.count, kept.newest_delta, kept.tombstones = int(stay), int(newest), tombstones
     return kept
 
 

@@ -45,14 +45,16 @@ def batches_of(disk: Disk, source: Source, end_offset: int, read_bytes: int = RE
     try:
         position, wanted = 0, read_bytes
         while position < source.size:
-            chunk = file.read(position, min(wanted, source.size - position))
+            asked = min(wanted, source.size - position)
+            chunk = file.read(position, asked)
+            if len(chunk) < asked:
+                raise damaged(source, position + len(chunk), "cut short")
             found, at = _whole_batches(source, chunk, position)
             expected = _check_offsets(source, found, position, expected, end_offset)
             yield found
             position += at
-            wanted = read_bytes
-            if not found:
-                wanted = _next_size(source, chunk, position)
+            if not found:  # and the next one is hardly smaller
+                wanted = max(wanted, _next_size(source, chunk, position))
     finally:
         file.close()
 

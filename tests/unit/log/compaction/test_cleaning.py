@@ -220,6 +220,29 @@ def test_offsets_that_do_not_fit_make_a_log_uncleanable(position: int) -> None:
         cleaning.step()
 
 
+def test_a_file_that_is_shorter_than_its_segment_makes_a_log_uncleanable() -> None:
+    yard = Yard()
+    yard.put((b"a", b"1"))
+    yard.put((b"a", b"2"))
+    cleaning = yard.begin()
+    path = yard.log.segments.items[0].path
+    yard.disk.write_file(path, yard.disk.read_file(path)[:-1])
+    with pytest.raises(UncleanableError, match="cut short"):
+        cleaning.step()
+
+
+def test_batches_larger_than_what_is_read_at_once_are_cleaned() -> None:
+    yard = Yard()
+    for number in range(6):
+        yard.put((b"a", b"%d" % number * 900), (b"b%d" % number, b"x"))
+    cleaning = Cleaning(yard.disk, yard.begin().job, yard.config, yard.keys, yard.clock.wall_ms(), read_bytes=100)
+    while not cleaning.finished:
+        for cleaned in cleaning.step():
+            install(yard.log, cleaned)
+    assert [(key, len(value or b"")) for _, key, value in yard.left()][-3:] == [(b"b4", 1), (b"a", 900), (b"b5", 1)]
+    assert len(yard.left()) == 7
+
+
 def test_damage_in_the_second_pass_leaves_no_files_behind() -> None:
     yard = Yard()
     yard.put((b"a", b"1"))

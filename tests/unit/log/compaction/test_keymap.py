@@ -80,7 +80,19 @@ def test_a_map_is_a_dict_with_a_bound(puts: list[tuple[bytes, int]]) -> None:
     assert {key: keys.get(key) for key, _ in puts} == {key: model.get(key, -1) for key, _ in puts}
 
 
-def test_the_number_of_slots_is_prime() -> None:
+@pytest.mark.parametrize("slots", [511, 512, 1000, 5000])
+def test_a_map_of_buckets_is_a_dict_until_its_last_slot_but_one(slots: int) -> None:
+    keys = KeyMap(slots * SLOT_BYTES, 1.0)
+    assert slots - 100 <= keys.capacity < keys.slots <= slots
+    for number in range(keys.capacity):
+        assert keys.get(b"%d" % number) == -1
+        assert keys.put(b"%d" % number, number)
+    assert keys.count == keys.capacity
+    assert [keys.get(b"%d" % number) for number in range(keys.capacity)] == list(range(keys.capacity))
+    assert keys.get(b"absent") == -1
+
+
+def test_the_number_of_buckets_is_prime() -> None:
     assert [largest_prime(number) for number in (1, 2, 3, 4, 10, 100, 41667)] == [1, 2, 3, 3, 7, 97, 41659]
 
 
