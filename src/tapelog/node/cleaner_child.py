@@ -1,8 +1,9 @@
 """The process that compacts logs for a node: `python -m tapelog.node.cleaner_child`, started by `node/cleaner_process`.
 
 It reads orders from its standard input and writes reports to its standard output: a length of four bytes, then marshal.
-It gives way to everybody else on the machine (`node/manners`), keeps to the bytes per second it is told, listens
-between two steps, and ends when its input does: with its node, however that ends.
+It gives way to everybody else on the machine (`node/manners`), keeps to the bytes per second and the part of the time
+that it is told (`node/cleaner_pace`), listens between two steps, and ends when its input does: with its node, however
+that ends.
 """
 
 from __future__ import annotations
@@ -17,11 +18,14 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tapelog.log.compaction.order import GONE, Execution, Failed, pack_report, unpack_order
-from tapelog.node.manners import GentleDisk, Manners
+from tapelog.node.cleaner_pace import Pace
+from tapelog.node.gentle_disk import GentleDisk
+from tapelog.node.manners import Manners
 
 CLEAN: Final = "clean"
 ABANDON: Final = "abandon"
 THROTTLE: Final = "throttle"
+SHARE: Final = "share"
 
 
 def framed(message: Any) -> bytes:
@@ -46,23 +50,6 @@ def _exactly(read: Callable[[int], bytes], size: int) -> bytes:
         pieces.append(piece)
         size -= len(piece)
     return b"".join(pieces)
-
-
-class Pace:
-    """Bytes per second, kept on average; unused time is not saved up."""
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self.bytes_per_second = 0.0
-        self._clock = clock
-        self._free_at = clock()
-
-    def pause_s(self, spent_bytes: int) -> float:
-        """How long to rest after so many bytes."""
-        if self.bytes_per_second <= 0:
-            return 0.0
-        now = self._clock()
-        self._free_at = max(now, self._free_at) + spent_bytes / self.bytes_per_second
-        return self._free_at - now
 
 
 class Child:
@@ -109,21 +96,21 @@ class Child:
     def _steps(self, number: int, execution: Execution, over: Callable[[], bool]) -> bool | None:
         """Go on for a stretch; what `_between_steps` said."""
         while not execution.over and not over():
+            begun = time.monotonic()
             spent, reports = execution.step()
             for report in reports:
                 self._tell(number, pack_report(report))
-            wanted = self._between_steps(number, self._pace.pause_s(spent))
+            self._pace.worked(spent, time.monotonic() - begun)
+            wanted = self._between_steps(number)
             if wanted is not None:
                 execution.abandon()
                 return wanted
         return None
 
-    def _between_steps(self, number: int, pause_s: float) -> bool | None:
+    def _between_steps(self, number: int) -> bool | None:
         """Rest, and hear what the node says: None to go on, True to leave this order, False if the node is gone."""
-        until = time.monotonic() + pause_s
         while True:
-            left = max(0.0, until - time.monotonic())
-            ready, _, _ = select.select([self._input], [], [], left)
+            ready, _, _ = select.select([self._input], [], [], self._pace.pause_s())
             if not ready:
                 return None
             if not self._listen():
@@ -144,6 +131,8 @@ class Child:
             self._waiting = [one for one in self._waiting if one[0] != number]
         elif kind == THROTTLE:
             self._pace.bytes_per_second = content
+        elif kind == SHARE:
+            self._pace.share = content
         return True
 
     def _tell(self, number: int, report: tuple[Any, ...]) -> None:

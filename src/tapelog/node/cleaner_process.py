@@ -16,7 +16,7 @@ from typing import Any
 
 from tapelog.log.compaction.cleaning import Cleaned
 from tapelog.log.compaction.order import DIED, Failed, Order, Report, pack_order, unpack_report
-from tapelog.node.cleaner_child import ABANDON, CLEAN, THROTTLE, framed, read_message
+from tapelog.node.cleaner_child import ABANDON, CLEAN, SHARE, THROTTLE, framed, read_message
 
 Post = Callable[[Callable[[], None]], None]
 
@@ -31,6 +31,7 @@ class ProcessWorker:
         self._number = 0
         self._told: Callable[[Report], None] | None = None
         self._bytes_per_second = 0.0
+        self._share = 1.0
 
     @property
     def pid(self) -> int | None:
@@ -45,6 +46,7 @@ class ProcessWorker:
         if self._child is None:
             self._child = _Child(self._command, self._heard)
             self._child.send((THROTTLE, 0, self._bytes_per_second))
+            self._child.send((SHARE, 0, self._share))
         self._child.send((CLEAN, self._number, pack_order(order)))
 
     def abandon(self) -> None:
@@ -58,6 +60,23 @@ class ProcessWorker:
             self._bytes_per_second = bytes_per_second
             if self._child is not None:
                 self._child.send((THROTTLE, 0, bytes_per_second))
+
+    def share(self, part: float) -> None:
+        if part != self._share:
+            self._share = part
+            if self._child is not None:
+                self._child.send((SHARE, 0, part))
+
+    def cpu_s(self) -> float | None:
+        pid = self.pid
+        if pid is None:
+            return None
+        try:
+            with open(f"/proc/{pid}/stat", "rb") as told:
+                fields = told.read().rsplit(b")", 1)[1].split()
+            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        except (OSError, IndexError, ValueError):
+            return None
 
     def stop(self) -> None:
         """End the child now: what it has not finished is worth nothing."""

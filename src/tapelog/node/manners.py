@@ -1,4 +1,4 @@
-"""How a process that works beside a node gives way to it: to its wake-ups, and to its disk.
+"""How a process that works beside a node gives way to its wake-ups.
 
 On Linux the work runs on a thread under SCHED_IDLE: whoever else wakes up goes first, at once. One that is merely niced
 keeps the rest of its time slice, some milliseconds, whenever the loop, a flush thread or a client wants to go on. On a
@@ -8,26 +8,18 @@ least share of what it wanted is followed by some that are niced only.
 What changes files is done for it by the main thread, whose priority is everybody's: within such a call it may hold a
 lock of the file system's journal, and while it waited for a core every sync on that disk would wait for it.
 
-What it writes goes to the disk at once, in small pieces, and it waits for each: a sync of some other file never finds
-more of it ahead in the queue than one piece. Syncs of 16 MiB made others wait for 10 to 25 ms; pieces of 512 KiB for 3,
-of 64 KiB for less than the noise (ADR 0014).
+What it asks of the disk: `node/gentle_disk`.
 """
 
 from __future__ import annotations
 
-import ctypes
-import errno
 import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from queue import SimpleQueue
-from typing import Any, Final, TypeVar
-
-from tapelog.base.ports import DiskError, File
-from tapelog.node.system import SystemDisk, SystemFile
-from tapelog.node.workers import Post
+from typing import Final, TypeVar
 
 T = TypeVar("T")
 
@@ -36,10 +28,7 @@ NICE_MOST: Final = 19
 STRETCH_S: Final = 5.0
 LEAST_SHARE: Final = 0.1
 """Of the time for which it could have run."""
-PIECE_BYTES: Final = 64 * 1024
 NICED_STRETCHES: Final = 5
-_PUSH_AND_WAIT: Final = 7  # sync_file_range: wait for what is on its way, write, wait
-_NOT_THERE: Final = (errno.ENOSYS, errno.EINVAL, errno.ESPIPE, errno.EOPNOTSUPP)
 
 CpuTimes = tuple[int, int]
 """Nanoseconds for which a thread ran, and for which it waited for a core."""
@@ -147,73 +136,3 @@ class Manners:
 def _too_little(before: CpuTimes, after: CpuTimes) -> bool:
     ran, waited = after[0] - before[0], after[1] - before[1]
     return ran < LEAST_SHARE * (ran + waited)
-
-
-class GentleFile(SystemFile):
-    """A file whose writes have reached the disk when they return (though a sync has yet to say so)."""
-
-    __slots__ = ("_manners",)
-
-    def __init__(self, path: str, fd: int, size: int, manners: Manners) -> None:
-        super().__init__(path, fd, size)
-        self._manners = manners
-
-    def write(self, chunks: Sequence[bytes | memoryview]) -> None:
-        self._manners.errand(lambda: self._write(chunks))
-
-    def _write(self, chunks: Sequence[bytes | memoryview]) -> None:
-        at = self.size()
-        SystemFile.write(self, chunks)
-        push(self, at, self.size())
-
-    def sync(self) -> None:
-        self._manners.errand(lambda: SystemFile.sync(self))
-
-
-class GentleDisk(SystemDisk):
-    """A disk that is not asked for much at once, nor by anybody who might keep others waiting."""
-
-    def __init__(self, root: str, post: Post, manners: Manners) -> None:
-        super().__init__(root, post)
-        self._manners = manners
-
-    def opened(self, path: str, fd: int, size: int) -> SystemFile:
-        return GentleFile(path, fd, size, self._manners)
-
-    def open(self, path: str, *, create: bool = False) -> File:
-        return self._manners.errand(lambda: SystemDisk.open(self, path, create=create))
-
-    def rename(self, old: str, new: str) -> None:
-        self._manners.errand(lambda: SystemDisk.rename(self, old, new))
-
-    def remove(self, path: str) -> None:
-        self._manners.errand(lambda: SystemDisk.remove(self, path))
-
-    def sync_dir(self, path: str) -> None:
-        self._manners.errand(lambda: SystemDisk.sync_dir(self, path))
-
-
-def push(file: File, start: int, end: int) -> None:
-    """Have a part of a file written, piece by piece, and wait for each. DiskError as a sync would raise it: the kernel
-    tells of a failed write once, to whoever asks first."""
-    function = _function()
-    while function is not None and start < end:
-        if function(file.fileno(), start, min(PIECE_BYTES, end - start), _PUSH_AND_WAIT) != 0:
-            number = ctypes.get_errno()
-            if number in _NOT_THERE:
-                return
-            raise DiskError(f"cannot write {file.path}: {os.strerror(number)}")
-        start += PIECE_BYTES
-
-
-_loaded: list[Any] = []
-
-
-def _function() -> Any:
-    """Linux has such a call; Python's library does not."""
-    if not _loaded:
-        function: Any = getattr(ctypes.CDLL(None, use_errno=True), "sync_file_range", None)
-        if function is not None:
-            function.argtypes = [ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint]
-        _loaded.append(function)
-    return _loaded[0]

@@ -72,6 +72,12 @@ class SimWorker:
     def throttle(self, bytes_per_second: float) -> None:
         """Steps take as long as they take."""
 
+    def share(self, part: float) -> None:
+        """So do rests."""
+
+    def cpu_s(self) -> float | None:
+        return None
+
     def stop(self) -> None:
         self._end()
 

@@ -16,7 +16,6 @@ from tapelog.log.compaction.order import DIED, GONE, Done, Failed, Order, Report
 from tapelog.log.compaction.plan import Bounds, plan, sources
 from tapelog.log.config import LogConfig
 from tapelog.log.log import COORDINATOR, Log
-from tapelog.node.cleaner_child import Pace
 from tapelog.node.cleaner_process import ProcessWorker
 from tapelog.node.system import SystemClock, SystemDisk
 from tapelog.wire.record_batch import Record, build_batch, iterate
@@ -165,13 +164,13 @@ def test_a_child_that_cannot_be_started_is_told(tmp_path: Path) -> None:
     assert (report.kind, "cannot be started" in report.reason) == (DIED, True)
 
 
-def test_bytes_per_second_are_kept_on_average_and_unused_time_is_not_saved_up() -> None:
-    now = [100.0]
-    pace = Pace(lambda: now[0])
-    assert pace.pause_s(1_000_000) == 0.0
-    pace.bytes_per_second = 1_000.0
-    assert pace.pause_s(500) == pytest.approx(0.5)
-    now[0] += 0.25
-    assert pace.pause_s(500) == pytest.approx(0.75)
-    now[0] += 100
-    assert pace.pause_s(1_000) == pytest.approx(1.0)
+def test_a_child_that_is_told_to_rest_does_nothing_and_goes_on_when_told(place: Place) -> None:
+    place.fill(60, 40_000)  # several steps
+    place.worker.share(0.0)
+    place.worker.clean(place.order(), place.reports.append)
+    until(lambda: place.worker.cpu_s(), "CPU that it has used")
+    place.worker.share(1.0)
+    place.wait(lambda: any(isinstance(report, Done) for report in place.reports))
+    assert place.worker.cpu_s() is not None
+    place.worker.stop()
+    assert place.worker.cpu_s() is None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import errno
 import os
 import threading
 from collections.abc import Callable
@@ -12,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from tapelog.base.ports import DiskError
-from tapelog.node import manners
-from tapelog.node.manners import NICED_STRETCHES, PIECE_BYTES, STRETCH_S, CpuTimes, GentleDisk, Manners
+from tapelog.node import gentle_disk
+from tapelog.node.gentle_disk import GentleDisk
+from tapelog.node.manners import NICED_STRETCHES, STRETCH_S, CpuTimes, Manners
 
 
 class Machine:
@@ -104,7 +103,7 @@ def test_what_changes_files_is_done_by_the_thread_that_has_not_stepped_back(tmp_
         return file.read(0, 3)
 
     with pytest.MonkeyPatch.context() as watched:
-        watched.setattr(manners, "_loaded", [told])
+        watched.setattr(gentle_disk, "_loaded", [told])
         assert polite.stretch(work) == b"abc"
     assert seen == [threading.main_thread()]
     disk.remove(path + "2")
@@ -124,43 +123,3 @@ def test_a_stretch_that_does_not_step_back_is_niced() -> None:
     here = os.getpriority(os.PRIO_PROCESS, 0)
     assert polite.stretch(lambda _: os.getpriority(os.PRIO_PROCESS, threading.get_native_id())) == min(19, here + 10)
     assert os.getpriority(os.PRIO_PROCESS, 0) == here
-
-
-def test_what_is_written_gently_is_written_whole_and_pushed_in_pieces(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pushed: list[tuple[int, int]] = []
-
-    def told(fd: int, position: int, size: int, flags: int) -> int:
-        pushed.append((position, size))
-        return 0
-
-    monkeypatch.setattr(manners, "_loaded", [told])
-    disk = GentleDisk(str(tmp_path), lambda action: action(), Manners())
-    file = disk.open(str(tmp_path / "f"), create=True)
-    file.write([b"a" * 10])
-    file.write([b"b" * PIECE_BYTES, b"c" * 5])
-    assert pushed == [(0, 10), (10, PIECE_BYTES), (10 + PIECE_BYTES, 5)]
-    assert file.read(0, 1 << 20) == b"a" * 10 + b"b" * PIECE_BYTES + b"c" * 5
-    file.close()
-    disk.close()
-
-
-@pytest.mark.parametrize(("number", "raised"), [(errno.EIO, True), (errno.ENOSYS, False)])
-def test_a_write_that_fails_on_its_way_is_an_error_and_a_kernel_without_such_a_call_is_none(
-    number: int, raised: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fails(*_: int) -> int:
-        ctypes.set_errno(number)
-        return -1
-
-    monkeypatch.setattr(manners, "_loaded", [fails])
-    disk = GentleDisk(str(tmp_path), lambda action: action(), Manners())
-    file = disk.open(str(tmp_path / "f"), create=True)
-    if raised:
-        with pytest.raises(DiskError, match="cannot write"):
-            file.write([b"a"])
-    else:
-        file.write([b"a"])
-    file.close()
-    disk.close()

@@ -78,6 +78,14 @@ class CleaningWorker(Protocol):
         """Read and write no more than that, from now on; 0 means: as fast as it goes."""
         ...
 
+    def share(self, part: float) -> None:
+        """Work for no more than this part of the time, from now on, 1 being all of it; 0: rest until told otherwise."""
+        ...
+
+    def cpu_s(self) -> float | None:
+        """CPU seconds it has taken; None where nobody knows. For telling whether it works at all."""
+        ...
+
     def stop(self) -> None:
         """The node ends."""
         ...

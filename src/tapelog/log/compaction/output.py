@@ -18,8 +18,6 @@ from tapelog.wire.record_batch import LAST_OFFSET_DELTA_AT, MAX_TIMESTAMP_AT
 
 WRITE_BYTES: Final = 512 * 1024
 """What is gathered before it is written."""
-SYNC_BYTES: Final = 16 * 1024 * 1024
-"""What is written before it is synced: others wait behind a sync of much more, with the disk busy."""
 SUFFIXES: Final = (names.INDEX, names.TIME_INDEX, names.TXN_INDEX, names.LOG)
 """A segment's files. The batches come last: where they have a name, the indexes have theirs."""
 
@@ -37,7 +35,6 @@ class CleanedSegment:
         self._newest = (-1, base_offset)
         self._pieces: list[bytes] = []
         self._gathered = 0
-        self._unsynced = 0
         self._remove()
         self._index = OffsetIndex(disk, self._path(names.INDEX), base_offset)
         self._time_index = TimeIndex(disk, self._path(names.TIME_INDEX), base_offset)
@@ -100,9 +97,5 @@ class CleanedSegment:
     def _write(self) -> None:
         if self._pieces:
             self._file.write(self._pieces)
-            self._unsynced += self._gathered
             self._pieces = []
             self._gathered = 0
-            if self._unsynced >= SYNC_BYTES:
-                self._file.sync()
-                self._unsynced = 0
