@@ -22,6 +22,7 @@ OWN = [
     ("topic", "tapelog.tier.hold", "BOOLEAN", "false", "MEDIUM", ""),
     ("topic", "tapelog.tier.restore", "STRING", "", "LOW", ""),
     ("broker", "tapelog.acks", "STRING", "all", "MEDIUM", "in:all,quorum"),
+    ("broker", "tapelog.cleaner.flush.slowdown.max", "DOUBLE", "1.5", "MEDIUM", "0.."),
     ("broker", "tapelog.disk.low.bytes", "LONG", "-1", "MEDIUM", "-1.."),
     ("broker", "tapelog.disk.reserve.bytes", "LONG", "-1", "MEDIUM", "-1.."),
     ("broker", "tapelog.flush", "STRING", "fsync", "HIGH", "in:fsync,page-cache"),
@@ -41,6 +42,7 @@ OWN = [
 ]
 DYNAMIC_NAMES = (
     "tapelog.acks",
+    "tapelog.cleaner.flush.slowdown.max",
     "tapelog.disk.low.bytes",
     "tapelog.disk.reserve.bytes",
     "tapelog.flush",

@@ -109,6 +109,7 @@ ENFORCED: Final[frozenset[str]] = frozenset(
         "num.partitions",
         "process.roles",
         "request.timeout.ms",
+        "tapelog.cleaner.flush.slowdown.max",
         "tapelog.disk.low.bytes",
         "tapelog.disk.reserve.bytes",
         "tapelog.scrub.bytes.per.second",

@@ -16,6 +16,7 @@ from tapelog.log.checkpoints import TopicPartition
 from tapelog.log.compaction.order import CleaningWorker
 from tapelog.log.compaction.plan import Bounds, CleaningPlan, plan, sources
 from tapelog.log.compaction.schedule import CleanerSettings, Schedule, filthiest_first
+from tapelog.node.cleaner_courtesy import Courtesies
 from tapelog.node.cleaner_lane import Lane
 from tapelog.replication.partition import Partition
 from tapelog.server.node_api import CleaningState
@@ -37,6 +38,7 @@ class Cleaner:
         self.node = node
         self.schedule = Schedule()
         self.lanes: list[Lane] = []
+        self.courtesies = Courtesies(self)
         self._make_worker = make_worker
         self._due: list[TopicPartition] = []
         self._cleaned = False

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tapelog.base.ports import DiskError, DiskFullError
@@ -76,6 +77,7 @@ class Lane:
             self.node.clock.wall_ms(),
         )
         self.worker.throttle(settings.rate_share)
+        self.cleaner.courtesies.begin(self, held.disk)
         self.worker.clean(order, self._told)
 
     def _has_room(self, held: Log, job: Job) -> bool:
@@ -129,14 +131,39 @@ class Lane:
         held = self.held
         if self._installing or held is None:
             return
-        if self._partition.offline or held.moving or not held.config.compact or held.config.hold:
-            self._come_to_nothing("its directory is offline, it is copied, or its topic not to be compacted any more")
+        if self._is_unwanted(held):
             return
         if not self._groups:
             if isinstance(self._end, Done):
                 self._finished(held, self._end)
             elif self._end is not None:
                 self._failed(held, self._end)
+            return
+        self._installing = True
+        turn = self._turn
+        self._between_rounds(held, lambda: self._begin_swap(held, turn))
+
+    def _is_unwanted(self, held: Log) -> bool:
+        """Whether it has become so; then it is over."""
+        unwanted = self._partition.offline or held.moving or not held.config.compact or held.config.hold
+        if unwanted:
+            self._come_to_nothing("its directory is offline, it is copied, or its topic not to be compacted any more")
+        return unwanted
+
+    def _between_rounds(self, held: Log, action: Callable[[], None]) -> None:
+        """In the middle of a sync each rename may wait for the journal, and the loop with it."""
+        rounds = self.node.rounds.of(held.disk)
+        if rounds is None:
+            action()
+        else:
+            rounds.between(action)
+
+    def _begin_swap(self, held: Log, turn: int) -> None:
+        """Stage the next group."""
+        if self.cleaner.stopped or turn != self._turn:
+            return
+        self._installing = False
+        if self._is_unwanted(held):
             return
         group = self._groups[0]
         try:
@@ -150,11 +177,15 @@ class Lane:
             return
         self._groups.popleft()  # from here on a restart completes it, unless the log takes it back
         self._installing = True
-        disk, directory, turn = held.disk, held.directory, self._turn
+        disk, directory = held.disk, held.directory
         disk.start_job(lambda: disk.sync_dir(directory), lambda failure: self._staged(held, group, turn, failure))
 
     def _staged(self, held: Log, group: Cleaned, turn: int, failure: Exception | None) -> None:
-        """The swap counts now: finish it, unless the log has taken it back."""
+        """The swap counts now: finish it."""
+        self._between_rounds(held, lambda: self._finish_swap(held, group, turn, failure))
+
+    def _finish_swap(self, held: Log, group: Cleaned, turn: int, failure: Exception | None) -> None:
+        """Put a staged group in place, unless the log has taken it back."""
         if self.cleaner.stopped or turn != self._turn:
             return
         self._installing = False
@@ -191,7 +222,8 @@ class Lane:
         home.cleaned_offsets[self._key] = done.end_offset
         self.cleaner.schedule.finished(self._record, counts, node.clock.wall_ms())
         log.info(
-            "%s-%d: compacted up to offset %d: %d of %d records stay, %.1f MB of %.1f, %d keys, %.1f s",
+            "%s-%d: compacted up to offset %d: %d of %d records stay, %.1f MB of %.1f, %d keys, "
+            "%.1f s, at work %.0f %% of the time",
             *self._key,
             done.end_offset,
             counts.records_kept,
@@ -200,6 +232,7 @@ class Lane:
             counts.read_bytes / 1e6,
             counts.keys,
             (node.clock.monotonic_ms() - self.since_ms) / 1000,
+            100 * self.cleaner.courtesies.share_of(held.disk),
         )
         self._free(cleaned=True)
 
@@ -258,6 +291,7 @@ class Lane:
 
     def _free(self, cleaned: bool) -> None:
         self.held = None
+        self.cleaner.courtesies.end(self)
         self._installing = False
         self._turn += 1
         self._groups.clear()

@@ -12,6 +12,7 @@ import os
 import signal
 import socket
 import sys
+import time
 from collections.abc import Callable
 from typing import IO, TYPE_CHECKING, Final
 
@@ -97,6 +98,7 @@ def _run(config: NodeConfig, broken: dict[str, DiskError], on_ready: Callable[[s
         disk.handles.files_max = files_max
     core = NodeCore(config, clock, SystemEntropy(), disk, timers, _net(config, reactor), others, _cleaning(reactor))
     core.pressure.remember(memory_bytes())
+    core.cleaner.courtesies.stopwatch = time.perf_counter_ns
     failed: list[str] = []
 
     def halt(reason: object) -> None:

@@ -44,8 +44,12 @@ class FlushRounds:
         self.rounds = 0
         self.partitions_max = max(PARTITIONS_LEAST, disk.handles.files_max // FILES_PER_PARTITION)
         """No more partitions in a round, and no more that wait for the next: their files are open."""
+        self._stopwatch: Callable[[], int] | None = None
+        self._timed: Callable[[int], None] | None = None
+        self._between: list[Callable[[], None]] = []
         self._bytes = 0
         self._began_ms = 0
+        self._began_ns = 0
         self._under_way: list[tuple[Partition, FlushTicket]] = []
         self._running = False
         self._failed = False
@@ -68,6 +72,19 @@ class FlushRounds:
     def hangs(self) -> bool:
         """Whether that has been so for long."""
         return self._looks >= HANGS_LOOKS
+
+    def time(self, stopwatch: Callable[[], int] | None, told: Callable[[int], None] | None) -> None:
+        """Tell how many microseconds each round takes from now on, by a stopwatch of nanoseconds; None: no more."""
+        self._stopwatch, self._timed = stopwatch, told
+        self._began_ns = 0
+
+    def between(self, action: Callable[[], None]) -> None:
+        """Do something between two rounds: now, or when the one under way has ended. For a few changes of names, each
+        of which would wait for the journal in the middle of a sync."""
+        if self._running:
+            self._between.append(action)
+        else:
+            action()
 
     def waiting_bytes(self) -> int:
         """What was written there and is not durable."""
@@ -105,20 +122,28 @@ class FlushRounds:
             self._under_way.append((partition, ticket))
         self._running = True
         self._began_ms = self.clock.monotonic_ms()
+        if self._stopwatch is not None:
+            self._began_ns = self._stopwatch()
         self.rounds += 1
         self.disk.start_flush(files, self._done)
 
     def _done(self, error: DiskError | None) -> None:
         self._running = False
+        if self._stopwatch is not None and self._timed is not None and self._began_ns and error is None:
+            self._timed((self._stopwatch() - self._began_ns) // 1000)
         finished, self._under_way = self._under_way, []
         size, self._bytes = self._bytes, 0
         self.ended(size, self.clock.monotonic_ms() - self._began_ms if error is None else NEVER)
         if error is not None:
             self._failed = True
             self.failed(error)
-            return
-        for partition, ticket in finished:
-            partition.flushed(ticket)
+        else:
+            for partition, ticket in finished:
+                partition.flushed(ticket)
+        if self._between:
+            actions, self._between = self._between, []
+            for action in actions:
+                action()
 
 
 class DiskRounds:
@@ -141,6 +166,13 @@ class DiskRounds:
 
     def _of(self, disk: Disk, hub: Hub, clock: Clock) -> FlushRounds:
         return FlushRounds(hub, disk, clock, lambda error: self.failed(error, disk), self.ended)
+
+    def of(self, disk: Disk) -> FlushRounds | None:
+        """Those of one disk."""
+        for rounds in self.each:
+            if rounds.disk is disk:
+                return rounds
+        return None
 
     def room(self) -> int:
         """How many more partitions may be written before a round has ended."""
