@@ -1,7 +1,8 @@
 """A streaming read: offsets decided on the driver, rows in the executors. The checkpoint is that of the Kafka source.
 
-Spark keeps one reader on the driver for as long as the query runs, and pickles copies of it to the executors. `commit`
-does nothing: Spark does not call it for the last batch, so nothing may depend on it.
+Spark keeps one reader on the driver for as long as the query runs; executors get one of their own. `commit` does
+nothing: Spark does not call it for the last batch, so nothing may depend on it. But when it asks how far the next batch
+goes, the one before is in the checkpoint: that is when progress is published, if option progressGroup says where.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
+from tapelog.spark.listener.publisher import Publisher
 from tapelog.spark.plan import (
     Offsets,
     Pace,
@@ -47,6 +49,9 @@ except ImportError:
 
 LOG = logging.getLogger("tapelog.spark")
 
+FLUSH_SECONDS: Final = 2.0
+"""How long a query that ends waits for its last commit of progress."""
+
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
     """Reads a topic for as long as the query runs."""
@@ -63,6 +68,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type
         self._pinned: Offsets | None = None
         """For availableNow: what was there when the query began."""
         self._pace = Pace()
+        self._publisher: Publisher | None = None
+        self._published: Offsets | None = None
         for warning in options.warnings:
             LOG.warning(warning)
 
@@ -85,6 +92,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type
         """How far the next batch goes. PySpark 4.0 and 4.1 give no start: then the last batch's end is taken."""
         with explained(), view_of(self.options.connection) as view:
             begins = offsets_from_checkpoint(start) if start is not None else self._end or self._initial
+            self._publish(begins)
             if self._available_now and self._pinned is None:
                 self._pinned = self._advance(view, begins or {}, everything=True).available
             no_limit = ReadAllAvailable is not None and isinstance(limit, ReadAllAvailable)
@@ -105,6 +113,16 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type
             weights={} if self.options.max_bytes is None or everything else view.weights(begins),
             pause=lambda ms: time.sleep(ms / 1000),
         )
+
+    def _publish(self, done: Offsets | None) -> None:
+        """Tell the group that the options name how far the checkpoint is; what a new query begins with is not in it."""
+        group, is_new = self.options.progress_group, self._initial is not None and self._first_end is None
+        if group is None or done is None or is_new or done == self._published:
+            return
+        if self._publisher is None:
+            self._publisher = Publisher()
+        self._published = done
+        self._publisher.publish(self.options.connection, group, done)
 
     def prepareForTriggerAvailableNow(self) -> None:
         """From the next question on, no further than what is there then."""
@@ -137,4 +155,6 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type
         """Nothing: see above."""
 
     def stop(self) -> None:
-        """Nothing is held."""
+        """Let the last commit of progress go out."""
+        if self._publisher is not None:
+            self._publisher.flush(FLUSH_SECONDS)
