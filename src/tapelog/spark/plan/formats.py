@@ -203,8 +203,6 @@ def _strategy(given: Given, name: str) -> Strategy:
 
 def _check(part: Part, registry: Registry | None) -> None:
     """Whether there is one schema, and only one, to go by."""
-    if part.format == "protobuf" or (part.format == "json" and (part.given or registry is not None)):
-        raise OptionError(f"{part.column}Format={part.format} with a schema is not built yet.")
     details = [name for name, attribute in _FIELDS.items() if getattr(part, attribute) is not None]
     if part.format == "string" and details:
         raise OptionError(f"Option {part.option(details[0])} says nothing for strings: leave it out.")

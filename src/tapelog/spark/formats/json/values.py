@@ -1,0 +1,154 @@
+"""One JSON value into what Arrow takes for a type: the slow and thorough way, which says what is wrong and where.
+
+As Spark reads JSON: a number in a string's place is its text, a number in a timestamp's place counts seconds.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import datetime
+import decimal
+import json
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+import pyarrow as pa
+
+Converter: TypeAlias = Callable[[Any], Any]
+
+_EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+
+
+class Unfit(Exception):
+    """A value does not fit its type: where, and what was expected."""
+
+
+def converter(kind: Any, path: str = "") -> Converter:
+    """What turns a value of json.loads into one for pa.array(…, kind); Unfit if it cannot be."""
+    inner = _inner(kind, path)
+    return lambda value: None if value is None else inner(value)
+
+
+def _inner(kind: Any, path: str) -> Converter:
+    types = pa.types
+    if types.is_struct(kind):
+        parts = [(field.name, converter(field.type, f"{path}.{field.name}")) for field in kind]
+
+        def struct(value: Any) -> Any:
+            _expect(isinstance(value, dict), path, "an object")
+            return {name: part(value.get(name)) for name, part in parts}
+
+        return struct
+    if types.is_list(kind):
+        item = converter(kind.value_type, f"{path}[]")
+
+        def items(value: Any) -> Any:
+            _expect(isinstance(value, list), path, "an array")
+            return [item(one) for one in value]
+
+        return items
+    if types.is_map(kind):
+        each = converter(kind.item_type, f"{path}{{}}")
+
+        def pairs(value: Any) -> Any:
+            _expect(isinstance(value, dict), path, "an object")
+            return [(_text(name, path), each(one)) for name, one in value.items()]
+
+        return pairs
+    return _simple(kind, path)
+
+
+def _simple(kind: Any, path: str) -> Converter:
+    types = pa.types
+    if types.is_string(kind):
+        return lambda value: _text(value, path)
+    if types.is_integer(kind):
+        limit = 1 << (kind.bit_width - 1)
+        return lambda value: _whole(value, limit, path)
+    if types.is_floating(kind):
+        return lambda value: _number(value, path)
+    if types.is_boolean(kind):
+
+        def boolean(value: Any) -> Any:
+            _expect(isinstance(value, bool), path, "true or false")
+            return value
+
+        return boolean
+    if types.is_decimal(kind):
+        return lambda value: _decimal(value, kind, path)
+    if types.is_timestamp(kind):
+        return lambda value: _moment(value, kind.tz is not None, path)
+    if types.is_date(kind):
+        return lambda value: _parsed(datetime.date.fromisoformat, value, path, "a date such as 2024-01-31")
+    if types.is_binary(kind):
+        return lambda value: _parsed(_base64, value, path, "text in base64")
+    return lambda value: _expect(False, path, "null")
+
+
+def _expect(fits: bool, path: str, expected: str) -> None:
+    if not fits:
+        raise Unfit(f"{path.lstrip('.') or 'the value'} is not {expected}")
+
+
+def _text(value: Any, path: str) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise Unfit(f"{path.lstrip('.') or 'the value'} has half of a surrogate pair") from None
+    return text
+
+
+def _whole(value: Any, limit: int, path: str) -> int:
+    fits = isinstance(value, int) and not isinstance(value, bool) and -limit <= value < limit
+    _expect(fits, path, "a whole number that fits")
+    return int(value)
+
+
+def _number(value: Any, path: str) -> float:
+    _expect(isinstance(value, int | float | decimal.Decimal) and not isinstance(value, bool), path, "a number")
+    try:
+        return float(value)
+    except OverflowError:
+        raise Unfit(f"{path.lstrip('.')} is too large") from None
+
+
+def _decimal(value: Any, kind: Any, path: str) -> decimal.Decimal:
+    _expect(isinstance(value, int | float | str | decimal.Decimal) and not isinstance(value, bool), path, "a decimal")
+    try:
+        found = decimal.Decimal(repr(value) if isinstance(value, float) else value)
+        with decimal.localcontext(prec=kind.precision):
+            return found.quantize(decimal.Decimal(1).scaleb(-kind.scale))
+    except (decimal.InvalidOperation, ValueError):
+        raise Unfit(f"{path.lstrip('.')} is not a decimal of {kind.precision} digits") from None
+
+
+def _moment(value: Any, zoned: bool, path: str) -> datetime.datetime:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        try:
+            found = _EPOCH + datetime.timedelta(seconds=value)
+        except OverflowError:
+            raise Unfit(f"{path.lstrip('.')} is a time too far away") from None
+        return found if zoned else found.replace(tzinfo=None)
+    moment: datetime.datetime = _parsed(
+        datetime.datetime.fromisoformat, value, path, "a time such as 2024-01-31T12:00:00Z"
+    )
+    if zoned:
+        return moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
+    return moment.replace(tzinfo=None)
+
+
+def _parsed(parse: Callable[[str], Any], value: Any, path: str, expected: str) -> Any:
+    _expect(isinstance(value, str), path, expected)
+    try:
+        return parse(value)
+    except ValueError:
+        raise Unfit(f"{path.lstrip('.') or 'the value'} is not {expected}") from None
+
+
+def _base64(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except binascii.Error:
+        raise ValueError from None
