@@ -79,6 +79,50 @@ def test_if_the_metadata_has_begun_anew_nothing_is_held_for_deleted(offset: int,
     assert known.gone() == []
     node.image = MetadataImage(offset=10**6, epoch=9)
     assert known.gone() == [], "not later, either"
+    known = node.restart()
+    known.look()
+    assert known.gone() == [], "nor after a restart, when it is longer than the one before"
+
+
+PLAIN = TopicImage("__consumer_offsets", b"\x09" * 16, (PartitionImage((1,), (1,), 1, 0),))
+
+
+def with_plain(image: MetadataImage, plain: TopicImage = PLAIN) -> MetadataImage:
+    topics, by_id = {**image.topics, plain.name: plain}, {**image.topics_by_id, plain.id: plain}
+    return MetadataImage(
+        topics=topics, topics_by_id=by_id, configs=image.configs, offset=image.offset, epoch=image.epoch
+    )
+
+
+@pytest.mark.parametrize("anew", [False, True])
+def test_metadata_that_is_longer_by_now_but_another_one_proves_nothing(anew: bool) -> None:
+    node = Node()
+    node.has((ID, 7), (OTHER, 3), offset=10)
+    node.image = with_plain(node.image)
+    node.known.look()
+    node.known._save()
+    known = node.restart()
+    other = TopicImage(PLAIN.name, b"\x08" * 16, PLAIN.partitions)
+    node.image = with_plain(MetadataImage(offset=10**6, epoch=9), other if anew else PLAIN)
+    known.look()
+    assert [one for one, _ in known.gone()] == ([] if anew else [ID, OTHER])
+    node.clock.advance(SAVE_MS)
+    node.timers.run_due()
+    known = node.restart()
+    node.image = with_plain(MetadataImage(offset=10**7, epoch=9))
+    known.look()
+    assert anew is (known.gone() == []), "not later, either"
+
+
+def test_a_topic_that_was_restored_is_no_proof_that_others_were_deleted() -> None:
+    node = Node()
+    node.has((ID, 7), (OTHER, 3), offset=10)
+    node.image = with_plain(node.image)
+    node.known.look()
+    node.known._save()
+    node.known = node.restart()
+    node.has((ID, 1_000_007), offset=10**6, epoch=9)
+    assert node.known.gone() == []
 
 
 def test_what_was_restored_later_is_out_of_reach() -> None:

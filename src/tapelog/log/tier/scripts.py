@@ -167,16 +167,34 @@ def remove(prefix: str, writer: Writer) -> Script:
             yield Delete(names)
         after = listing.objects[-1].name if listing.objects else ""
         more = listing.more
+    ended: list[str] = []
+    for name in last:
+        if name.endswith("/" + layout.MANIFEST) and not (yield from _is_buried(name)):
+            spared.append(name)
+        else:
+            ended.append(name)
     if spared:
-        last = [name for name in last if not name.endswith("/" + layout.TOPIC_DOCUMENT)]
-    if last:
-        yield Delete(tuple(last))
+        ended = [name for name in ended if not name.endswith("/" + layout.TOPIC_DOCUMENT)]
+    if ended:
+        yield Delete(tuple(ended))
 
 
 def _later(name: str, writer: Writer) -> bool:
     """Whether somebody else has made it since: a later leader's, or a manifest that was not there a moment ago."""
     span = layout.parse_span(name)
     return name.endswith("/" + layout.MANIFEST) or (span is not None and span.leader_epoch > writer.leader_epoch)
+
+
+def _is_buried(name: str) -> Generator[Step, Any, bool]:
+    """Whether a manifest still says that it is over: another who removes the same may have been done with it, and
+    somebody may have begun anew there since. A delete has no condition: it is looked at right before."""
+    try:
+        got: Got = yield Get(name)
+        return manifest.decode(got.data).deleted
+    except ObjectMissingError:
+        return True
+    except DocumentError:
+        return False
 
 
 def _bury(name: str, writer: Writer) -> Generator[Step, Any, bool]:

@@ -107,3 +107,29 @@ def test_what_a_later_leader_made_while_a_removal_went_on_is_left_alone() -> Non
     scripts.play(scripts.remove(prefix, Writer(1, 9, "y", "ours")), store, ended.append)
     assert ended == [None]
     assert sorted(bucket.objects) == sorted([prefix + layout.MANIFEST, prefix + later])
+
+
+def test_of_two_who_remove_the_same_the_slower_one_does_not_take_what_was_begun_anew_since() -> None:
+    bucket, prefix = filled(), layout.partition_prefix(ID, 0)
+    slow, quick = SimStore(bucket), SimStore(bucket)
+    anew = growth.empty("t", ID, 0, 0, Writer(2, 1_000_010, "z", "ours")).encode()
+    deletes = 0
+
+    def overtaken(verb: str, _: str) -> None:
+        nonlocal deletes
+        deletes += verb == "delete"
+        if deletes == 1:  # the objects are gone, the manifests that say so are next
+            deletes += 1
+            ended: list[StoreError | None] = []
+            scripts.play(scripts.remove(PREFIX, Writer(2, 9, "w", "ours")), quick, ended.append)
+            assert ended == [None]
+            bucket.put(layout.topic_document(ID), b"what it is, again")
+            bucket.put(prefix + layout.MANIFEST, anew)
+
+    slow.after = overtaken
+    ended: list[StoreError | None] = []
+    scripts.play(scripts.remove(PREFIX, Writer(1, 9, "y", "ours")), slow, ended.append)
+    assert ended == [None]
+    assert bucket.objects[prefix + layout.MANIFEST] == anew
+    assert layout.topic_document(ID) in bucket.objects
+    assert len([name for name in bucket.objects if name.startswith(PREFIX)]) == 2
