@@ -44,8 +44,10 @@ class Shape:
     rate: int = 1000
 
 
-def raw(mode: str, side: Side, frame: frames.Frame, shape: Shape, core: int | None) -> Figures:
-    """One run of the raw generator."""
+def raw(
+    mode: str, side: Side, frame: frames.Frame, shape: Shape, core: int | None, samples: Path | None = None
+) -> Figures:
+    """One run of the raw generator. samples: a file for every latency, in microseconds, one a line."""
     with tempfile.NamedTemporaryFile(prefix="frame-", dir=side.folder) as prepared:
         prepared.write(frame.data)
         prepared.flush()
@@ -64,6 +66,8 @@ def raw(mode: str, side: Side, frame: frames.Frame, shape: Shape, core: int | No
             "rate": shape.rate,
             "pids": ",".join(map(str, procs.tree(side.pid))),
         }
+        if samples is not None:
+            options["samples"] = samples
         words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
         answer = run_driver([str(build.rawload()), mode, *words], side, core)
     return _figures(mode, answer)

@@ -26,12 +26,15 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, help="where the logs are to be (10 GB); default: the system's for such")
     kinds = parser.add_subparsers(dest="kind", required=True)
     one = kinds.add_parser("beside", help="Produce, with and without a cleaner at work")
-    one.add_argument("--reps", type=int, default=6, help="pairs of phases")
-    one.add_argument("--secs", type=float, default=4.0, help="of each phase")
+    one.add_argument("--reps", type=int, default=10, help="pairs of phases")
+    one.add_argument("--secs", type=float, default=8.0, help="of each phase, once it has settled")
     one.add_argument("--rate", type=int, default=400, help="requests a second, one at a time")
     one.add_argument("--value-bytes", type=int, default=1000)
-    one.add_argument("--records", type=int, default=1_000_000, help="in each of 8 partitions; half of them stay")
+    one.add_argument("--records", type=int, default=1_500_000, help="in each of 8 partitions; half of them stay")
     one.add_argument("--segment-mb", type=int, default=64)
+    one.add_argument("--page-cache", action="store_true", help="answers before anything is on disk")
+    one.add_argument("--slowdown", type=float, help="tapelog.cleaner.flush.slowdown.max; 0: the cleaner heeds nobody")
+    one.add_argument("--begin-when", type=Path, help="once all is prepared, wait for this file before measuring")
     two = kinds.add_parser("keys", help="very many keys, beside Apache Kafka")
     two.add_argument("--keys", type=int, default=50_000_000, help="each occurs once")
     two.add_argument("--value-bytes", type=int, default=60)
@@ -54,17 +57,24 @@ def _beside(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     records: int = options.records
     table = Table("table", 8, records, records // 2, options.value_bytes, options.segment_mb << 20)
     _say(f"writing {8 * records:,} records")
-    side, cleaner = beside.prepared(folder, table, {})
+    own = {} if options.slowdown is None else {"tapelog.cleaner.flush.slowdown.max": str(options.slowdown)}
+    side, cleaner = beside.prepared(folder, table, own, options.page_cache)
     try:
-        pairs = beside.measure(side, cleaner, options.reps, options.rate, options.secs, _say)
+        _wait_for(options.begin_when)
+        measured = beside.measure(side, cleaner, options.reps, options.rate, options.secs, _say)
     finally:
         cleaner.end()
         side.stop()
-    print("\n" + tell.beside(pairs))
-    settings = {
-        name: getattr(options, name) for name in ("reps", "secs", "rate", "value_bytes", "records", "segment_mb")
-    }
-    return {"beside": {"settings": settings, "pairs": pairs}}
+    print("\n" + tell.beside(measured.pairs, measured.pooled()))
+    names = ("reps", "secs", "rate", "value_bytes", "records", "segment_mb", "page_cache", "slowdown")
+    settings = {name: getattr(options, name) for name in names}
+    kind = "beside" + ("-page-cache" if options.page_cache else "") + ("-heedless" if options.slowdown == 0 else "")
+    return {kind: {"settings": settings, "pairs": measured.pairs, "pooled": measured.pooled()}}
+
+
+def _wait_for(path: Path | None) -> None:
+    while path is not None and not path.exists():
+        time.sleep(0.1)
 
 
 def _keys(options: argparse.Namespace, folder: Path) -> dict[str, Any]:

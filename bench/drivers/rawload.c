@@ -35,7 +35,7 @@
 #define STALL_MS 20000
 
 struct options {
-    const char *mode, *frame_file, *pids;
+    const char *mode, *frame_file, *pids, *samples;
     int port, conns, depth, partitions, partition_pos, answer_pos, offset_pos, rate;
     double secs, warm, max_mb;
 };
@@ -286,6 +286,12 @@ static int latency(void) {
     }
     double elapsed = now() - measured;
     cpu = server_cpu() - cpu; own = own_cpu() - own;
+    if (opt.samples) { /* microseconds, one a line, in the order of the requests */
+        FILE *out = fopen(opt.samples, "w");
+        if (!out) die(opt.samples);
+        for (long i = 0; i < count; i++) fprintf(out, "%.0f\n", took[i] * 1e6);
+        if (fclose(out)) die(opt.samples);
+    }
     qsort(took, count, sizeof *took, ascending);
 #define AT(f) (took[(long)((count - 1) * (f))] * 1e6)
     printf("{\"mode\":\"latency\",\"elapsed_s\":%.4f,\"requests\":%ld,\"bytes\":%ld,\"server_cpu_s\":%.3f,\"client_cpu_s\":%.3f,"
@@ -298,7 +304,8 @@ int main(int argc, char **argv) {
     static const struct option names[] = {
         {"port", 1, 0, 'p'}, {"frame", 1, 0, 'f'}, {"conns", 1, 0, 'c'}, {"depth", 1, 0, 'd'}, {"partitions", 1, 0, 'n'},
         {"partition-pos", 1, 0, 'P'}, {"answer-pos", 1, 0, 'A'}, {"offset-pos", 1, 0, 'O'}, {"rate", 1, 0, 'r'},
-        {"secs", 1, 0, 's'}, {"warm", 1, 0, 'w'}, {"max-mb", 1, 0, 'm'}, {"pids", 1, 0, 'i'}, {0, 0, 0, 0}};
+        {"secs", 1, 0, 's'}, {"warm", 1, 0, 'w'}, {"max-mb", 1, 0, 'm'}, {"pids", 1, 0, 'i'}, {"samples", 1, 0, 'S'},
+        {0, 0, 0, 0}};
     if (argc < 2) { fprintf(stderr, "rawload produce|fetch|latency --port P --frame F …\n"); return 2; }
     opt.mode = argv[1];
     optind = 2;
@@ -316,6 +323,7 @@ int main(int argc, char **argv) {
         case 'w': opt.warm = atof(optarg); break;
         case 'm': opt.max_mb = atof(optarg); break;
         case 'i': opt.pids = optarg; break;
+        case 'S': opt.samples = optarg; break;
         default: return 2;
     }
     if (!opt.port || !opt.frame_file) { fprintf(stderr, "rawload: --port and --frame are needed\n"); return 2; }

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bench import build
-from bench.compaction import tell
+from bench.compaction import beside, tell
 from bench.load import Figures
 from tapelog.wire.record_batch import batches, records_of
 
@@ -40,10 +40,20 @@ def test_every_key_of_a_written_log_occurs_equally_often_in_batches_that_are_who
 
 def test_ratios_are_taken_pair_by_pair() -> None:
     def phase(p99: float) -> Figures:
-        return {"p50_us": 1.0, "p90_us": 2.0, "p99_us": p99, "p999_us": 9.0, "cleaner_share": 0.9}
+        return {"p50_us": 1.0, "p90_us": 2.0, "p99_us": p99, "p999_us": 9.0, "cleaner_share": 0.9, "cleaner_mb_s": 70.0}
 
-    shown = tell.beside([{"without": phase(a), "with": phase(b)} for a, b in ((10, 20), (20, 30), (10, 10))])
+    shown = tell.beside([{"without": phase(a), "with": phase(b)} for a, b in ((10, 20), (20, 30), (10, 10))], {})
     assert "| p99 | 10 (10–20) | 20 (10–30) | 1.50× (1.00–2.00) |" in shown
+
+
+def test_percentiles_of_all_requests_together_are_told_too() -> None:
+    measured = beside.Measured()
+    assert measured.pooled() == {}
+    measured.samples = {"without": [float(one) for one in range(101)], "with": [3.0] * 98 + [7.0] * 2 + [9.0]}
+    pooled = measured.pooled()
+    assert pooled["without"] == {"p50_us": 50.0, "p90_us": 90.0, "p99_us": 99.0, "p999_us": 99.0}
+    assert pooled["with"]["p99_us"] == 7.0
+    assert "| p99 of all together | 99 | 7 | 0.07× |" in tell.beside([], pooled)
 
 
 def test_each_side_has_its_column() -> None:
