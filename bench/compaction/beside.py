@@ -102,7 +102,7 @@ def prepared(folder: Path, table: Table, settings: dict[str, str], page_cache: b
 
 
 def phase(side: Side, cleaner: Cleaner, working: bool, rate: int, secs: float) -> tuple[Figures, list[float]]:
-    """Latencies of Produce (acks=all, one record of RECORD_BYTES) with the cleaner at work, or held; figures, and all."""
+    """Latencies of Produce (acks=all, a record of RECORD_BYTES) with the cleaner at work, or held: figures, and all."""
     if working:
         cleaner.go_on()
     else:
