@@ -133,3 +133,11 @@ def test_the_java_that_apt_knows_is_taken(machine: Machine) -> None:
     machine.has("python3", f'exec {sys.executable} "$@"\n')
     machine.has("apt-cache", 'case "$2" in openjdk-21*) exit 0;; esac\nexit 1\n')
     assert "apt install openjdk-21-jdk-headless\n" in machine.preflight("spark").stderr
+
+
+def test_looking_for_java_installs_nothing(machine: Machine) -> None:
+    result = machine.preflight("java", uid=0)
+    assert result.returncode == 1 and result.stderr.count("\n") == 1 and "without the pipeline" in result.stderr
+    assert not machine.apt_calls
+    machine.has("java", JAVA.format("21.0.1"))
+    assert machine.preflight("java").returncode == 0
