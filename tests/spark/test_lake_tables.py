@@ -1,4 +1,4 @@
-"""Iceberg and Delta tables keep every promise of the lake, with deaths at every call; their own readers see the rows."""
+"""Iceberg and Delta tables keep every promise, with deaths at every call; readers of their own see the same rows."""
 
 from __future__ import annotations
 
