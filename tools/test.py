@@ -81,6 +81,8 @@ def run_suites(runs: list[tuple[Suite, str]], marks: list[str], counted: Counter
     computing = [job for suite, job in jobs if not suite.waits]
     if any(suite.name == "clients" for suite, _ in runs) and (ROOT / "tests/clients/setup.sh").exists():
         waiting.insert(0, Job("client set-up", ("sh", "tests/clients/setup.sh")))
+    jars = Job("spark set-up", (sys.executable, "-m", "bench.spark.connector"))
+    computing = [one for job in computing for one in ((jars, job) if job.name.startswith("spark,") else (job,))]
     build = Job("build", (sys.executable, "tools/compiled.py", "build"), nice=NICE_BUILD)
     if len(jobs) == 1 and runs[0][1] == INTERPRETED:
         return [run(job) for job in waiting + computing]

@@ -52,7 +52,7 @@ def main() -> int:
     try:
         scenes = select([name for name in asked.only.split(",") if name])
         spark = pyspark_of(asked.python)
-        jars = connector.find(spark, say)
+        jars = connector.find(spark, say, avro=any(scene.avro for scene in scenes))
     except (ValueError, Missing) as problem:
         say(str(problem))
         return 2 if isinstance(problem, ValueError) else 1

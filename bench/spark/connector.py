@@ -1,6 +1,7 @@
 """Spark's own Kafka connector, fetched by Maven: of Spark's version where there is one, else of the nearest older one.
 
-Nothing here says where Maven looks: that is its own configuration.
+Nothing here says where Maven looks: that is its own configuration. `python -m bench.spark.connector` fetches it for the
+PySpark of this environment, for tests/spark; where it cannot be had, it says so, and those tests are left out.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
 from bench.sides import REPOSITORY, Missing
@@ -30,19 +32,20 @@ class Connector:
     avro: str
 
 
-def find(spark: str, tell: Callable[[str], None]) -> Connector:
-    """Fetched before, or fetched now; Missing says what to do where that fails."""
+def find(spark: str, tell: Callable[[str], None], *, avro: bool = False) -> Connector:
+    """Fetched before, or fetched now; Missing says what to do where that fails. `avro`: with Spark's Avro functions."""
     folder = FOLDER / spark
     folder.mkdir(parents=True, exist_ok=True)
     candidates = [spark, *(version for version in OLDER if _key(version) < _key(spark))]
     version = _first(folder, "spark-sql-kafka-0-10", candidates, tell)
-    if not version or not _first(folder, "spark-token-provider-kafka-0-10", [version, *candidates], tell):
+    others = [version, OLDER[-1], *candidates]  # it only brings tokens for Kerberos: any version will do
+    if not version or not _first(folder, "spark-token-provider-kafka-0-10", others, tell):
         raise Missing('Maven has no Kafka connector for this Spark: without it only format("tapelog") is measured')
     for name, wanted in BESIDE.items():
         if not _fetched(folder, name, wanted):
             raise Missing(f"Maven did not bring {name} {wanted}, which Spark's connector needs")
-    avro = _first(folder, "spark-avro", candidates, tell)
-    return Connector(sorted(folder.glob("*.jar")), version, avro)
+    found = _first(folder, "spark-avro", candidates, tell) if avro else ""
+    return Connector(sorted(folder.glob("*.jar")), version, found)
 
 
 def _first(folder: Path, artifact: str, versions: list[str], tell: Callable[[str], None]) -> str:
@@ -81,3 +84,16 @@ def _fetched(folder: Path, name: str, version: str) -> bool:
 
 def _key(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
+
+
+def main() -> None:
+    """Fetch it, or say why not."""
+    try:
+        found = find(metadata.version("pyspark"), print)
+        print(f"Spark's Kafka connector {found.version} in {found.jars[0].parent}")
+    except (Missing, metadata.PackageNotFoundError, subprocess.TimeoutExpired) as error:
+        print(f"without Spark's own Kafka connector: {error}")
+
+
+if __name__ == "__main__":
+    main()

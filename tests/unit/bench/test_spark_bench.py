@@ -94,5 +94,5 @@ def test_a_connector_that_was_fetched_is_not_asked_for_again(tmp_path: Path, mon
     for name in [*jars, "commons-pool2-2.12.1"]:
         (there / f"{name}.jar").touch()
     (there / "no-spark-avro").touch()
-    found = connector.find("4.3.0", lambda line: None)
+    found = connector.find("4.3.0", lambda line: None, avro=True)
     assert (found.version, found.avro, len(found.jars)) == ("4.2.0", "", 4)
