@@ -10,25 +10,9 @@ from tapelog.spark.formats.protobuf.model import Enum, Field, Message, Types
 from tapelog.spark.formats.protobuf.parser import parse_proto
 
 F = descriptor_pb2.FieldDescriptorProto
+NUMBERS = ("int32", "sint32", "int64", "sint64", "uint32", "uint64", "fixed32", "fixed64", "sfixed32", "sfixed64")
 SCALARS = {
-    name: getattr(F, f"TYPE_{name.upper()}")
-    for name in [
-        "int32",
-        "sint32",
-        "int64",
-        "sint64",
-        "uint32",
-        "uint64",
-        "fixed32",
-        "fixed64",
-        "sfixed32",
-        "sfixed64",
-        "float",
-        "double",
-        "bool",
-        "string",
-        "bytes",
-    ]
+    name: getattr(F, f"TYPE_{name.upper()}") for name in (*NUMBERS, "float", "double", "bool", "string", "bytes")
 }
 
 
