@@ -26,6 +26,7 @@ from tapelog.spark.history.store import MissingObjectError
 from tapelog.spark.plan import Range, ReadOptions, TopicPartition, read_options
 from tapelog.spark.plan.history import cut_by_objects, with_history
 from tapelog.spark.source import reading
+from tapelog.spark.source.errors import TapelogError
 from tapelog.spark.source.reading import read_range
 from tests.properties.seam_world import TOPIC_ID, SeamWorld
 
@@ -77,8 +78,8 @@ class Stage:
             yield Fetched(data, 0, len(data), aborted, after, 0, 0, 0)
             at = after
 
-    def options(self, isolation: str) -> ReadOptions:
-        given = {
+    def options(self, isolation: str, **more: str) -> ReadOptions:
+        given = more | {
             "kafka.bootstrap.servers": "a:1",
             "subscribe": "orders",
             "columns": "value,offset,timestamp",
@@ -112,8 +113,8 @@ class Stage:
         whole = with_history(Range("orders", 0, start, until), shelf)
         return cut_by_objects([whole], piece_bytes) if piece_bytes else (whole,)
 
-    def rows(self, isolation: str, *pieces: Range) -> list[tuple[Any, ...]]:
-        options = self.options(isolation)
+    def rows(self, isolation: str, *pieces: Range, **more: str) -> list[tuple[Any, ...]]:
+        options = self.options(isolation, **more)
         found = []
         for piece in pieces:
             for batch in read_range(options, piece):
@@ -134,7 +135,7 @@ def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(growth, "FAN_OUT", 2)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     seed=st.integers(0, 2**32),
     block=st.sampled_from([61, 100, 333, 5000]),
@@ -212,6 +213,20 @@ def test_objects_that_retention_took_since_the_plan_are_asked_of_the_broker(monk
     del stage.here.objects[names[1]]
     assert [row[1] for row in stage.rows("read_uncommitted", *pieces)] == list(range(start, end))
     assert stage.fetched
+
+
+def test_what_retention_took_for_good_is_a_loss_as_with_fetch(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = history(monkeypatch, [*PLAIN, *[("upload", 4)] * 10])
+    start, end = stage.span("read_uncommitted")
+    pieces = stage.planned("read_uncommitted", start, end, 0)
+    for _ in range(12):
+        stage.live([("trim", 6)])
+    begins, _ = stage.span("read_uncommitted")
+    assert begins > start + 50
+    with pytest.raises(TapelogError, match=f"begins at {begins}"):
+        stage.rows("read_uncommitted", *pieces)
+    rest = stage.rows("read_uncommitted", *pieces, failOnDataLoss="false")
+    assert [row[1] for row in rest] == list(range(begins, end))
 
 
 @pytest.mark.parametrize("where", ["batches", "tail"])

@@ -84,7 +84,8 @@ class _Bucket:
 
     def get(self, name: str) -> bytes:
         try:
-            return bytes(self._obstore.get(self._raw, name).bytes())
+            found: bytes = self._obstore.get(self._raw, name).bytes().to_bytes()
+            return found
         except Exception as error:
             raise _explained(error, name, self._settings) from None
 

@@ -37,9 +37,8 @@ class Tail:
     def __init__(self, stored: Stored, sections: Sequence[bytes]) -> None:
         self._base = stored.base
         self._size = stored.log_size
-        pairs = list(_INDEXED.iter_unpack(sections[layout.OFFSET_INDEX]))
-        self._offsets = [stored.base + relative for relative, _ in pairs]
-        self._positions = [position for _, position in pairs]
+        self._index = sections[layout.OFFSET_INDEX]
+        self._entries = range(len(self._index) // _INDEXED.size)
         self.aborted = [
             AbortedTransaction(producer, first, last)
             for _, producer, first, last, _ in _ABORTED.iter_unpack(sections[layout.TXN_INDEX])
@@ -47,13 +46,19 @@ class Tail:
 
     def position_of(self, offset: int) -> int:
         """A position at or before the batch that holds offset, where a batch begins."""
-        number = bisect_right(self._offsets, offset) - 1
-        return self._positions[number] if number >= 0 else 0
+        number = bisect_right(self._entries, offset, key=self._offset) - 1
+        return self._position(number) if number >= 0 else 0
 
     def end_of(self, until: int) -> int:
         """A position at or behind the last batch that holds an offset below until."""
-        number = bisect_left(self._offsets, until - 1) + 1  # an entry's offset is the last one of its batch
-        return self._positions[number] if number < len(self._positions) else self._size
+        number = bisect_left(self._entries, until - 1, key=self._offset) + 1  # an entry's offset is its batch's last
+        return self._position(number) if number < len(self._entries) else self._size
+
+    def _offset(self, number: int) -> int:
+        return self._base + int(_INDEXED.unpack_from(self._index, number * _INDEXED.size)[0])
+
+    def _position(self, number: int) -> int:
+        return int(_INDEXED.unpack_from(self._index, number * _INDEXED.size)[1])
 
 
 def read_tail(objects: Objects, stored: Stored) -> Tail:
