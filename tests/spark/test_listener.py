@@ -62,7 +62,7 @@ def tool(topic: Topic, group: str) -> list[str]:
 def test_a_query_publishes_its_last_batch_too_to_the_group_of_its_name(
     spark: Any, topic: Topic, tmp_path: Path, listening: None
 ) -> None:
-    from tapelog.spark.listener.listener import lag
+    from tapelog.spark.listener.progress import lag
 
     name = f"revenue-{topic.name}"
     topic.write(90)

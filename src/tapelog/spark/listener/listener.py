@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
 from tapelog.client.settings import ConnectionSettings
-from tapelog.spark.listener.progress import behind_latest, group_of, offsets_in
+from tapelog.spark.listener.progress import group_of, offsets_in
 from tapelog.spark.listener.publisher import Publisher
 from tapelog.spark.plan.connection import connection_settings
 from tapelog.spark.plan.given import Given
@@ -132,17 +132,3 @@ def add_listener(spark: Any) -> ProgressListener:
         spark.streams.addListener(listener)
         _LISTENERS[spark] = listener
     return listener
-
-
-def lag(progress: Any) -> list[dict[str, str]]:
-    """min-, avg- and maxOffsetsBehindLatest of each source of a progress (query.lastProgress, or an event's).
-
-    Spark's Kafka source reports them itself as metrics; a source in Python cannot. {} where a source tells no latest.
-    """
-    sources = progress["sources"] if isinstance(progress, Mapping) else progress.sources
-    found = []
-    for source in sources:
-        end = source["endOffset"] if isinstance(source, Mapping) else source.endOffset
-        latest = source.get("latestOffset") if isinstance(source, Mapping) else source.latestOffset
-        found.append(behind_latest(offsets_in(end), offsets_in(latest)))
-    return found

@@ -45,3 +45,17 @@ def behind_latest(end: Mapping[TopicPartition, int], latest: Mapping[TopicPartit
         "maxOffsetsBehindLatest": str(max(behind)),
         "avgOffsetsBehindLatest": str(sum(behind) / len(behind)),
     }
+
+
+def lag(progress: Any) -> list[dict[str, str]]:
+    """min-, avg- and maxOffsetsBehindLatest of each source of a progress (query.lastProgress, or an event's).
+
+    Spark's Kafka source reports them itself as metrics; a source in Python cannot. {} where a source tells no latest.
+    """
+    sources = progress["sources"] if isinstance(progress, Mapping) else progress.sources
+    found = []
+    for source in sources:
+        end = source["endOffset"] if isinstance(source, Mapping) else source.endOffset
+        latest = source.get("latestOffset") if isinstance(source, Mapping) else source.latestOffset
+        found.append(behind_latest(offsets_in(end), offsets_in(latest)))
+    return found

@@ -8,7 +8,7 @@ from typing import Any
 
 from tapelog.client.errors import DeadlineError
 from tapelog.client.settings import ConnectionSettings, parse_addresses
-from tapelog.spark.listener.progress import behind_latest, group_of, offsets_in
+from tapelog.spark.listener.progress import behind_latest, group_of, lag, offsets_in
 from tapelog.spark.listener.publisher import Publisher
 
 HERE = ConnectionSettings(parse_addresses("a:1"))
@@ -37,6 +37,11 @@ def test_behind_latest_has_the_names_of_sparks_kafka_source() -> None:
         "avgOffsetsBehindLatest": "2.5",
     }
     assert behind_latest({P0: 5}, {}) == {}  # type: ignore[dict-item]
+
+
+def test_lag_is_read_from_a_querys_progress() -> None:
+    sources = [{"endOffset": {"t": {"0": 5}}, "latestOffset": '{"t": {"0": 8}}'}, {"endOffset": None}]
+    assert [found.get("maxOffsetsBehindLatest") for found in lag({"sources": sources})] == ["3", None]
 
 
 class Cluster:
