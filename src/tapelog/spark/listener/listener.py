@@ -71,12 +71,13 @@ class ProgressListener(StreamingQueryListener):  # type: ignore[misc]
     def _learn(self, query_id: str, run_id: str, name: str | None) -> list[Published | None]:
         known = self._queries.get(run_id)
         if known is None:
-            known = [
-                None if options is None else _target(options, name, query_id)
-                for options in options_of(self._spark, query_id)
-            ]
-            if len(self._queries) < QUERIES_MAX:
-                self._queries[run_id] = known
+            known = []
+            try:
+                found = options_of(self._spark, query_id)
+                known = [None if options is None else _target(options, name, query_id) for options in found]
+            finally:  # what went wrong is told once
+                if len(self._queries) < QUERIES_MAX:
+                    self._queries[run_id] = known
         return known
 
     def _publish(self, progress: Any) -> None:

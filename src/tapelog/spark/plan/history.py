@@ -8,11 +8,12 @@ make the same tasks, and the tier grows meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from tapelog.spark.plan.split import PIECE_BYTES, RANGES_MAX
-from tapelog.spark.plan.stored import History, Stretch
+from tapelog.spark.plan.stored import History, Stored, Stretch
 from tapelog.spark.plan.values import Range
 
 _OVERFULL: Final = 1.25
@@ -23,14 +24,7 @@ _CUT_FROM: Final = 1.5
 
 def with_history(piece: Range, shelf: History | None) -> Range:
     """The same range with those of the objects that hold some of it."""
-    if shelf is None:
-        return piece
-    start, until = piece.start, min(piece.until, shelf.until)
-    held = tuple(one for one in shelf.objects if one.end > start and one.first < until)
-    if not held:
-        return piece
-    named = tuple(one for one in shelf.marks if one.end > start and 0 <= one.aborted_from < until)
-    return Range(piece.topic, piece.partition, start, piece.until, History(held, shelf.until, named))
+    return piece if shelf is None else _part(piece, piece.start, piece.until, shelf, _reaching_back(shelf.marks))
 
 
 def stretches(piece: Range, start: int) -> tuple[Stretch, ...]:
@@ -67,11 +61,36 @@ def _bytes(stretch: Stretch) -> int:
 
 
 def _cut(piece: Range, target: int) -> Iterator[Range]:
-    start = piece.start
+    shelf, start = piece.history, piece.start
+    if shelf is None:
+        yield piece
+        return
+    back = _reaching_back(shelf.marks)
     for end in _ends(piece, target):
         if end > start:
-            yield with_history(Range(piece.topic, piece.partition, start, end), piece.history)
+            yield _part(piece, start, end, shelf, back)
             start = end
+
+
+def _part(piece: Range, start: int, until: int, shelf: History, back: Sequence[Stored]) -> Range:
+    """A part of a range with its objects: found by searching, since a partition may have a hundred thousand."""
+    high = min(until, shelf.until)
+    held = _between(shelf.objects, start, high)
+    if not held:
+        return Range(piece.topic, piece.partition, start, until)
+    own = [one for one in _between(shelf.marks, start, high) if 0 <= one.aborted_from < high]
+    later = [one for one in back if one.first >= high and one.aborted_from < high]
+    return Range(piece.topic, piece.partition, start, until, History(held, shelf.until, (*own, *later)))
+
+
+def _between(objects: Sequence[Stored], start: int, until: int) -> tuple[Stored, ...]:
+    low = bisect_right(objects, start, key=lambda one: one.end)
+    return tuple(objects[low : bisect_left(objects, until, lo=low, key=lambda one: one.first)])
+
+
+def _reaching_back(marks: Sequence[Stored]) -> list[Stored]:
+    """Those that note the abortion of a transaction which began in an object before."""
+    return [one for one in marks if 0 <= one.aborted_from < one.first]
 
 
 def _ends(piece: Range, target: int) -> Iterator[int]:
