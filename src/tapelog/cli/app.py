@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from confluent_kafka import KafkaException
 
-from tapelog.cli import broker, cluster, config, group, spark, tier, topic, txn
+from tapelog.cli import broker, cluster, config, group, pipeline, spark, tier, topic, txn
 from tapelog.cli.capacity import capacity
 from tapelog.cli.consume import consume
 from tapelog.cli.demo import demo
@@ -106,6 +106,7 @@ app.command(rich_help_panel="Tools")(dump)
 app.command(rich_help_panel="Tools")(scrub)
 app.command(rich_help_panel="Tools")(capacity)
 app.add_typer(spark.app, name="spark", rich_help_panel="Tools")
+app.add_typer(pipeline.app, name="pipeline", rich_help_panel="Tools")
 app.command(rich_help_panel="Tools")(version)
 
 

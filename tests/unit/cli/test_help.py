@@ -32,6 +32,8 @@ COMMANDS = [
     ),
     *(["txn", name] for name in ("list", "describe", "producers", "hanging", "abort")),
     *(["config", name] for name in ("list", "describe", "set", "unset")),
+    *(["pipeline", name] for name in ("plan", "run", "list", "status", "stop", "init")),
+    *(["pipeline", "job", name] for name in ("archive", "replay", "dedupe", "skew", "usage", "cdc-apply")),
     ["spark", "pack"],
 ]
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from tapelog.spark.pipeline.columns import Columns
 from tapelog.spark.pipeline.graph import upstream
+from tapelog.spark.pipeline.intervals import interval_ms
 from tapelog.spark.pipeline.model import (
     Dedupe,
     FileSink,
@@ -44,31 +45,44 @@ def check_parts(
     parts: Iterable[Part], streams: set[str], columns: Mapping[str, Columns | None], problems: Problems
 ) -> None:
     """Steps that can be run, as far as can be told."""
-    late: dict[str, bool] = {}  # whether a watermark is known there
+    delays: dict[str, str | None] = {}  # the watermark's delay, where one is known
     for part in parts:
-        late[part.name] = part.watermark is not None or any(late.get(one, False) for one in part.inputs)
+        above = _least([delays.get(one) for one in part.inputs])
+        delays[part.name] = part.watermark.delay if part.watermark is not None else above
         where = f"[{'sources' if part.is_source else 'steps'}.{part.name}]"
-        upstream = any(late.get(one, False) for one in part.inputs)
         if part.watermark is not None:
             _column(part, where, "watermark", part.watermark.column, columns.get(part.name), problems)
         match part.does:
-            case Dedupe(keys=keys, within=within):
+            case Dedupe() as dedupe:
                 given = columns.get(part.inputs[0])
-                for key in keys:
+                for key in dedupe.keys:
                     _column(part, where, "keys", key, given, problems)
-                if part.name in streams and not upstream:
-                    bound = "needs a watermark upstream" if within else "would remember every key for ever"
-                    problems.add(
-                        part.line,
-                        f"{where}: de-duplication {bound}: "
-                        f"add watermark = {{ column = …, delay = … }} to {part.inputs[0]}.",
-                    )
+                if part.name in streams and not dedupe.forever:
+                    _check_memory(part, where, dedupe, above, problems)
             case Window(column=column, by=by):
                 given = columns.get(part.inputs[0])
                 for name in (column, *by):
                     _column(part, where, "window", name, given, problems)
             case Join() as join:
-                _check_join(part, where, join, streams, columns, late, problems)
+                _check_join(part, where, join, streams, columns, delays, problems)
+
+
+def _least(delays: Iterable[str | None]) -> str | None:
+    known = [delay for delay in delays if delay is not None]
+    return min(known, key=interval_ms) if known else None
+
+
+def _check_memory(part: Part, where: str, dedupe: Dedupe, delay: str | None, problems: Problems) -> None:
+    """Spark remembers a key as long as the watermark's delay, not longer."""
+    if delay is None:
+        advice = f"add watermark = {{ column = …, delay = {dedupe.within or '10 minutes'!r} }} to {part.inputs[0]}"
+        problems.add(part.line, f"{where}: keys would be remembered for ever: {advice}, or say forever = true.")
+    elif dedupe.within is not None and interval_ms(dedupe.within) > interval_ms(delay):
+        problems.add(
+            part.line,
+            f"{where}: within {dedupe.within} is longer than the watermark's delay of {delay}, and Spark forgets keys "
+            "after that: make the delay longer, or within shorter.",
+        )
 
 
 def _check_join(
@@ -77,7 +91,7 @@ def _check_join(
     join: Join,
     streams: set[str],
     columns: Mapping[str, Columns | None],
-    late: Mapping[str, bool],
+    delays: Mapping[str, str | None],
     problems: Problems,
 ) -> None:
     left, right = part.inputs
@@ -85,7 +99,7 @@ def _check_join(
         for name in join.on:
             _column(part, where, f"join with {side}", name, columns.get(side), problems)
     if left in streams and right in streams:
-        if join.how != "inner" and not (late.get(left) and late.get(right)):
+        if join.how != "inner" and not (delays.get(left) and delays.get(right)):
             problems.add(
                 part.line, f"{where}: a {join.how} join of two streams needs a watermark on both, and a bound in time."
             )

@@ -96,10 +96,11 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Dedupe:
-    """The first of rows with equal keys; `within` bounds what is remembered, by the watermark."""
+    """The first of rows with equal keys. Keys are remembered as long as the watermark's delay, or for ever."""
 
     keys: tuple[str, ...]
     within: str | None
+    forever: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,9 +102,11 @@ def _read_dedupe(fields: Fields) -> Dedupe:
     keys = table.texts("keys")
     if not table.has("keys"):
         table.wrong(table.line, f'{table.where} needs keys, e.g. keys = ["order"].')
-    within = table.interval("within")
+    within, forever = table.interval("within"), table.flag("forever", False)
+    if within and forever:
+        table.wrong(table.line_of("within"), f"{table.where}: within and forever contradict each other: give one.")
     table.done()
-    return Dedupe(keys, within)
+    return Dedupe(keys, within, forever)
 
 
 def _read_window(fields: Fields) -> Window:

@@ -1,0 +1,1 @@
+"""Built-in jobs: some are pipelines that nobody has to write (`documents`), others look at history once and report."""

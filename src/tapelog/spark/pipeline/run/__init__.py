@@ -1,0 +1,1 @@
+"""Runs a plan on Spark. The only room of pipelines that imports PySpark; nothing is decided here."""
