@@ -13,13 +13,24 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, Final
 
-from tapelog.spark.lake.errors import missing_package
+from tapelog.spark.lake.errors import LakeError, missing_package
 from tapelog.spark.lake.spec import Table, revealed
 
 PART_BYTES: Final = 8 * 1024 * 1024
 """A file is sent in parts of this size while it is written."""
 
+DELETED_AT_ONCE: Final = 1000
+
 _STAGED: Final = re.compile(r".+#\d+")
+
+
+ALLOW_HTTP: Final = ("aws_allow_http", "allow_http")
+"""What deltalake must be told for a store without TLS; we see it from the endpoint."""
+
+
+def plain_http(table: Table) -> bool:
+    """Whether the store is spoken to without TLS."""
+    return any(value.startswith("http://") for value in revealed(table.storage).values())
 
 
 class Store:
@@ -38,10 +49,15 @@ class Store:
             os.makedirs(self._local, exist_ok=True)
             self._raw = LocalStore(self._local)
         else:
-            options: Any = revealed(table.storage)
-            http = any(value.startswith("http://") for value in options.values())
-            extra: Any = {"client_options": {"allow_http": True}} if http else {}
-            self._raw = from_url(table.url, config=options or None, **extra)
+            options: Any = {name: value for name, value in revealed(table.storage).items() if name not in ALLOW_HTTP}
+            extra: Any = {"client_options": {"allow_http": True}} if plain_http(table) else {}
+            try:
+                self._raw = from_url(table.url, config=options or None, **extra)
+            except Exception as error:
+                raise LakeError(
+                    f"{table.url} cannot be opened: {str(error).strip().splitlines()[0]}",
+                    "Check the URL and storage= (aws_endpoint, aws_access_key_id, aws_secret_access_key, …).",
+                ) from None
 
     def create(self, path: str, content: bytes) -> bool:
         """Write an object that must not exist yet. False: it does."""
@@ -77,6 +93,10 @@ class Store:
 
     def delete(self, paths: list[str]) -> None:
         """Remove objects; those that are gone already do not matter."""
+        if not self._local:
+            for first in range(0, len(paths), DELETED_AT_ONCE):
+                self._obstore.delete(self._raw, paths[first : first + DELETED_AT_ONCE])
+            return
         for path in paths:
             with suppress(FileNotFoundError):
                 self._obstore.delete(self._raw, path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
@@ -90,11 +91,25 @@ def archive(
     bounded = given if limits & {key.lower() for key in given} else {**given, "maxOffsetsPerTrigger": BACKFILL_OFFSETS}
     past = _load(spark, bounded, select)
     query = stream_to(past, table, name=name, checkpoint=checkpoint, trigger={"availableNow": True}, on_batch=on_batch)
-    query.awaitTermination()
+    await_end(query)
     if not follow:
         return query
     coming = _load(spark, given, select)
     return stream_to(coming, table, name=name, checkpoint=checkpoint, trigger=trigger, on_batch=on_batch)
+
+
+def await_end(query: Any) -> None:
+    """Wait until a query ends. What stopped it is raised as the three lines it was, not inside Spark's stack traces."""
+    try:
+        query.awaitTermination()
+    except Exception as error:
+        raise from_trace(str(error)) or error from None
+
+
+def from_trace(text: str) -> LakeError | None:
+    """The LakeError that Spark reports somewhere in this text, if there is one."""
+    found = re.search(r"tapelog\.spark\.lake\.errors\.LakeError: (.+(?:\n(?!\s*$|\s+at |Traceback|=+ ).+){0,2})", text)
+    return None if found is None else LakeError(*found[1].splitlines())
 
 
 def _load(spark: Any, options: Mapping[str, str], select: Callable[[Any], Any] | None) -> Any:

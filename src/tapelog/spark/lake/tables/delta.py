@@ -17,7 +17,7 @@ import pyarrow as pa
 from tapelog.spark.lake.errors import ConflictError, LakeError, missing_package
 from tapelog.spark.lake.schema import Evolution, plain
 from tapelog.spark.lake.spec import Table, revealed
-from tapelog.spark.lake.store import Store
+from tapelog.spark.lake.store import Store, plain_http
 from tapelog.spark.lake.values import Commit, DataFile, Marker, Status, newest
 from tapelog.spark.plan.errors import listed
 
@@ -40,7 +40,8 @@ class DeltaLake:
         self._table = table
         self._store = store
         self._where = table.directory if table.scheme == "file" else table.url
-        self._options = revealed(table.storage) or None
+        http = {"aws_allow_http": "true"} if plain_http(table) else {}
+        self._options = {**http, **revealed(table.storage)} or None
         self._delta: Any = None
         self.refresh()
 
