@@ -165,3 +165,11 @@ def test_credentials_that_are_refused_are_told(stage: Stage) -> None:
 
 def test_a_prefix_with_nothing_in_it_leaves_everything_to_fetch(stage: Stage) -> None:
     assert all(piece.history is None for piece in pieces(stage, "plain", **{"tier.url": f"s3://{BUCKET}/other"}))
+
+
+def test_a_leader_begun_anew_shares_what_is_up_there(stage: Stage) -> None:
+    before = pieces(stage, "plain")
+    stage.broker.kill()
+    stage.broker.restart()
+    after = pieces(stage, "plain")
+    assert sum(piece.size for piece in after if piece.history) >= sum(piece.size for piece in before if piece.history)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from tapelog.client.cluster import Cluster
 from tapelog.client.errors import RefusedError, refusal
 from tapelog.client.metadata import TopicPartition
-from tapelog.client.offsets import LATEST_TIERED, list_offsets
+from tapelog.client.offsets import EARLIEST_LOCAL, LATEST_TIERED, list_offsets
 from tapelog.spark.history.shelves import Asked, Found, look_up
 from tapelog.spark.plan import values
 from tapelog.spark.plan.options import ReadOptions
@@ -35,25 +35,34 @@ def shelves_of(
     for piece in ranges:
         low, high = spans.get(piece.of, (piece.start, piece.until))
         spans[piece.of] = min(low, piece.start), max(high, piece.until)
-    tiered = _tiered(cluster, spans)
     asked: list[Asked] = []
-    for of, (start, until) in spans.items():
-        if tiered.get(of, start) >= start:
-            info = cluster.topic(of.topic)
-            if info.has_id:
-                asked.append(Asked(of, info.topic_id, start, until))
+    for of in _tiered(cluster, spans):
+        info = cluster.topic(of.topic)
+        if info.has_id:
+            asked.append(Asked(of, info.topic_id, *spans[of]))
     found = look_up(options.tier, asked, options.isolation)
     agreed = {of: _agreed(cluster, TopicPartition(*of), one) for of, one in found.items()}
     return {of: History(one.objects, until, one.marks) for of, (one, until) in agreed.items() if until > spans[of][0]}
 
 
-def _tiered(cluster: Cluster, partitions: Mapping[values.TopicPartition, object]) -> dict[values.TopicPartition, int]:
-    """The last offset in the tier, -1 if there is none; left out where brokers do not tell."""
+def _tiered(
+    cluster: Cluster, spans: Mapping[values.TopicPartition, tuple[int, int]]
+) -> Sequence[values.TopicPartition]:
+    """Those of which the tier has something wanted: by what brokers tell, or because they have it no more themselves.
+
+    A leader that has just begun does not know yet what is up there, but where its own log begins.
+    """
+    wanted = {TopicPartition(*of): start for of, (start, _) in spans.items()}
     try:
-        found = list_offsets(cluster, {TopicPartition(*of): LATEST_TIERED for of in partitions})
+        tiered = list_offsets(cluster, dict.fromkeys(wanted, LATEST_TIERED))
+        local = list_offsets(cluster, dict.fromkeys(wanted, EARLIEST_LOCAL))
     except RefusedError:
-        return {}
-    return {values.TopicPartition(*of): one.offset for of, one in found.items()}
+        return list(spans)  # brokers that do not tell
+    return [
+        values.TopicPartition(*of)
+        for of, start in wanted.items()
+        if tiered[of].offset >= start or local[of].offset > start
+    ]
 
 
 def _agreed(cluster: Cluster, of: TopicPartition, found: Found) -> tuple[History, int]:
