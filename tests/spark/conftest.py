@@ -46,11 +46,21 @@ def spark() -> Iterator[Any]:
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
+        .config("spark.jars", ",".join(map(str, connector_jars())))
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()
+
+
+def connector_jars() -> list[Path]:
+    """Spark's own Kafka connector, where it was fetched (bench/spark/connector.py) or a folder is named."""
+    import pyspark
+
+    fetched = ROOT / ".tools" / "spark-kafka" / pyspark.__version__
+    found = sorted(Path(os.environ.get("TAPELOG_SPARK_KAFKA_JARS") or fetched).glob("*.jar"))
+    return found if any("spark-sql-kafka" in jar.name for jar in found) else []
 
 
 class Topic:

@@ -38,6 +38,8 @@ class WriteOptions:
     two_phase: bool | None = None
     """Transactions that do not time out; None: where the brokers offer them."""
     replay_check: bool = True
+    checkpoint: str | None = None
+    """checkpointLocation, where Spark hands it over: after a failure it tells the query's id."""
     ignore_keys: bool = False
     include_headers: bool = True
     include_timestamp: bool = False
@@ -74,6 +76,7 @@ def write_options(options: Mapping[str, str], *, streaming: bool) -> WriteOption
         if given.has("kafka.transaction.two.phase.commit.enable")
         else None,
         replay_check=given.flag("replayCheck", True),
+        checkpoint=given.text("checkpointLocation") or None,
         ignore_keys=given.flag("kafka.partitioner.ignore.keys", False),
         include_headers=given.flag("includeHeaders", True),
         include_timestamp=given.flag("includeTimestamp", False),

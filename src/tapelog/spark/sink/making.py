@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any
 
 from tapelog.spark.plan.errors import OptionError
+from tapelog.spark.plan.formats import write_formats
 from tapelog.spark.plan.given import Given
 from tapelog.spark.plan.names import is_format_option
 from tapelog.spark.plan.write_columns import layout_of
@@ -50,9 +50,10 @@ def _encoding(given: Mapping[str, str], options: WriteOptions, schema: Any) -> t
         return None, ()
     from pyspark.sql.pandas.types import to_arrow_schema
 
-    formats = import_module("tapelog.spark.plan.formats").write_formats(Given(given))
+    from tapelog.spark.formats.encoding import prepare
+
+    formats = write_formats(Given(given))
     if formats is None:
         return None, ()
     columns = tuple(name for name in ("key", "value") if f"{name}format" in {one.lower() for one in given})
-    prepare = import_module("tapelog.spark.formats.encoding").prepare
     return prepare(formats, to_arrow_schema(schema), options.topic), columns

@@ -5,9 +5,11 @@ Spark tells a stream's writer neither the query nor the batch: tasks read both f
 
 from __future__ import annotations
 
+import json
 import logging
 import uuid
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from pyspark import TaskContext
@@ -135,9 +137,10 @@ class StreamWriter(_STREAM_BASE):  # type: ignore[misc]
             self.sink.commit(messages)
 
     def abort(self, messages: list[Report | None], batchId: int) -> None:
-        """A batch failed: some task for good, or commit."""
+        """A batch failed: some task for good, or commit; or the query was stopped."""
+        query = _query_at(self.sink.options.checkpoint)
         with explained():
-            self.sink.abort(messages, None)
+            self.sink.abort(messages, None if query is None else f"{self.sink.options.prefix}-{query}")
 
     def _work(self, context: Any) -> Work:
         query, batch = context.getLocalProperty(QUERY), context.getLocalProperty(BATCH)
@@ -157,6 +160,17 @@ class StreamWriter(_STREAM_BASE):  # type: ignore[misc]
             number=context.attemptNumber(),
             attempt=attempt,
         )
+
+
+def _query_at(checkpoint: str | None) -> str | None:
+    """The id that a checkpoint on this machine tells: nobody else tells the driver's side, should no task report."""
+    path = (checkpoint or "").removeprefix("file://").removeprefix("file:")
+    if not path or "://" in path:
+        return None
+    try:
+        return str(json.loads((Path(path) / "metadata").read_text())["id"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def _context() -> Any:
