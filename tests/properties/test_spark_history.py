@@ -40,7 +40,8 @@ class Here:
 
     def __init__(self, world: SeamWorld) -> None:
         self.objects = world.bucket.objects
-        self.reads = 0
+        self.gone_from: dict[str, int] = {}
+        """Objects that are gone when somebody reads them at this position or behind it."""
 
     def get(self, name: str) -> bytes:
         if name not in self.objects:
@@ -48,7 +49,8 @@ class Here:
         return self.objects[name]
 
     def read(self, name: str, position: int, size: int) -> bytes:
-        self.reads += 1
+        if position >= self.gone_from.get(name, position + 1):
+            raise MissingObjectError(f"there is no {name}")
         return self.get(name)[position : position + size]
 
 
@@ -213,6 +215,29 @@ def test_objects_that_retention_took_since_the_plan_are_asked_of_the_broker(monk
     del stage.here.objects[names[1]]
     assert [row[1] for row in stage.rows("read_uncommitted", *pieces)] == list(range(start, end))
     assert stage.fetched
+
+
+def test_an_object_that_goes_while_it_is_read_leaves_no_row_out_and_none_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = history(monkeypatch, [*PLAIN, *[("upload", 4)] * 10])
+    start, end = stage.span("read_uncommitted")
+    pieces = stage.planned("read_uncommitted", start, end, 0)
+    assert pieces[0].history is not None
+    stage.here.gone_from = {pieces[0].history.objects[1].name: 400}  # its second block
+    assert [row[1] for row in stage.rows("read_uncommitted", *pieces)] == list(range(start, end))
+    stored = pieces[0].history.objects[1]
+    assert stored.first < stage.fetched[0] < stored.end
+
+
+def test_a_range_may_begin_right_behind_the_marker_of_an_aborted_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The index leads to batches before it, and the same producer goes on with a transaction that is committed."""
+    same = [("append", 4), ("end", 1), ("append", 4), ("end", 0)]
+    stage = history(monkeypatch, [*same * 10, *PLAIN[:20], *[("upload", 4)] * 10])
+    start, end = stage.span("read_committed")
+    for begin in range(start, end, 3):
+        pieces = stage.planned("read_committed", begin, end, 0)
+        assert pieces[0].history is not None or begin >= stage.world.copies.head.end_offset
+        expected = stage.rows("read_committed", Range("orders", 0, begin, end))
+        assert stage.rows("read_committed", *pieces) == expected
 
 
 def test_what_retention_took_for_good_is_a_loss_as_with_fetch(monkeypatch: pytest.MonkeyPatch) -> None:

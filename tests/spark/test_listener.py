@@ -75,15 +75,11 @@ def test_a_query_publishes_its_last_batch_too_to_the_group_of_its_name(
     assert sum(int(line.split()[5]) for line in out if topic.name in line.split()) == 30, out
 
 
-def test_the_group_may_be_named_and_a_query_without_a_name_has_one_by_its_id(
-    spark: Any, topic: Topic, tmp_path: Path, listening: None
-) -> None:
+def test_the_group_may_be_named(spark: Any, topic: Topic, tmp_path: Path, listening: None) -> None:
     topic.write(30)
     given = f"given-{topic.name}"
-    run(spark, topic, tmp_path / "a", kafka_group_id=given)
+    run(spark, topic, tmp_path, kafka_group_id=given)
     until(lambda: committed(topic, given) == ends(topic), "the given group", seconds=30)
-    query = run(spark, topic, tmp_path / "b")
-    until(lambda: committed(topic, f"spark-tapelog-{query.id}") == ends(topic), "the query's own group", seconds=30)
 
 
 def test_the_source_publishes_by_itself_where_an_option_says_so(

@@ -41,6 +41,11 @@ def test_a_gap_in_the_tier_is_the_brokers() -> None:
     assert told(with_history(Range("t", 0, 0, 180), shelf)) == "0-100@o0 100-150 150-180@o150"
 
 
+def test_what_an_object_has_below_its_first_offset_does_not_count() -> None:
+    shelf = History((stored(190, 300, first=200),), 300)
+    assert told(with_history(Range("t", 0, 195, 250), shelf)) == "195-200 200-250@o190"
+
+
 def test_what_is_undecided_up_there_is_the_brokers() -> None:
     shelf = History(SHELF.objects, 130)
     assert told(with_history(Range("t", 0, 50, 400), shelf)) == "50-100@o0 100-130@o100 130-400"
