@@ -128,5 +128,7 @@ def test_every_suite_of_the_plan_is_in_one_lane_in_its_order(tools: Any, monkeyp
     runs = [(suite, way) for way in (plan.INTERPRETED, plan.COMPILED) for suite in plan.SUITES if way in suite.hot]
     test.run_suites(runs, [], {suite.name: 1 for suite in plan.SUITES})
     names = [job.name for lane in seen for job in lane]
-    assert sorted(names) == sorted(["build", "client set-up", *(f"{suite.name}, {way}" for suite, way in runs)])
+    asked = [f"{suite.name}, {way}" for suite, way in runs]
+    assert sorted(names) == sorted(["build", "client set-up", "spark set-up", *asked])
+    assert names.index("spark set-up") + 1 == names.index("spark, compiled")
     assert [job.name for job in seen[0]][-1] == "chaos, compiled"

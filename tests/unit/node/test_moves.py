@@ -2,116 +2,37 @@
 
 from __future__ import annotations
 
-import os
-from typing import Any
-
 import pytest
 
 from tapelog.base.ports import DiskError
 from tapelog.log import relocation
-from tapelog.node import moves
-from tapelog.node.core import NodeCore
 from tapelog.sim.disk import SimDisk
 from tapelog.wire.errors import ErrorCode
-from tapelog.wire.messages.alter_replica_log_dirs_request import (
-    AlterReplicaLogDir,
-    AlterReplicaLogDirsRequest,
-    AlterReplicaLogDirTopic,
+from tests.support.rig import TOPIC, Rig, produce_request
+from tests.unit.node.moving import (
+    HERE,
+    RECORDS,
+    THERE,
+    core_of,
+    described,
+    disk_of,
+    everything,
+    grown,
+    home,
+    left,
+    move,
+    moved,
+    slow,
+    small_steps,
+    value,
 )
-from tapelog.wire.messages.describe_log_dirs_request import DescribeLogDirsRequest
-from tapelog.wire.messages.describe_log_dirs_response import DescribeLogDirsPartition
-from tests.support.rig import TOPIC, Rig, produce_request, values_of
 
-HERE, THERE = "logs", "more"
-RECORDS = 30
-STRIDE = 1 if os.environ.get("TAPELOG_EVERY_STEP") else 97
-"""Crashes at every so-manieth operation of the disks."""
-
-
-class CrashError(BaseException):
-    """The process ends here."""
-
-
-def core_of(rig: Rig) -> NodeCore:
-    assert rig.node.core is not None
-    return rig.node.core
-
-
-def grown(directories: tuple[str, ...] = (HERE, THERE), **configs: Any) -> Rig:
-    """Thirty records in some ten segments of the first directory."""
-    settings: dict[str, Any] = {"metadata_log_dir": directories[0]} if len(directories) > 2 else {}
-    rig = Rig(directories=directories, cordoned_log_dirs=THERE, **settings)
-    rig.create(internal_segment_bytes="600", index_interval_bytes="100", **configs)
-    for number in range(RECORDS):
-        assert rig.produce(rig.batch(value(number))).error_code == 0
-    core_of(rig).settings.static.pop("cordoned.log.dirs", None)
-    rig.node.settings.pop("cordoned.log.dirs", None)
-    assert home(rig) == HERE
-    return rig
-
-
-@pytest.fixture(autouse=True)
-def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(relocation, "STEP_BYTES", 400)
-    monkeypatch.setattr(moves, "LAST_BYTES", 200)
+__all__ = ["small_steps"]
 
 
 @pytest.fixture
 def rig() -> Rig:
     return grown()
-
-
-def value(number: int) -> bytes:
-    return b"%03d" % number * 30
-
-
-def home(rig: Rig) -> str:
-    return rig.partition().log.directory.partition("/")[0]
-
-
-def disk_of(rig: Rig, path: str) -> SimDisk:
-    return rig.node.others.get(path, rig.node.disk)
-
-
-def move(rig: Rig, path: str = THERE, topic: str = TOPIC, index: int = 0) -> int:
-    topics = [AlterReplicaLogDirTopic(name=topic, partitions=[index])]
-    request = AlterReplicaLogDirsRequest(dirs=[AlterReplicaLogDir(path=path, topics=topics)])
-    (result,) = rig.client.call(request, 2).results
-    assert result.topic_name == topic
-    return int(result.partitions[0].error_code)
-
-
-def moved(rig: Rig, path: str = THERE) -> bool:
-    for _ in range(400):
-        if home(rig) == path and not core_of(rig).moves.all:
-            return True
-        rig.node.pass_time(100)
-    return False
-
-
-def everything(rig: Rig) -> list[bytes | None]:
-    found: list[bytes | None] = []
-    while True:
-        data = rig.fetch(len(found))
-        assert data.error_code == 0
-        if not values_of(data):
-            return found
-        found += values_of(data)
-
-
-def described(rig: Rig, path: str) -> list[DescribeLogDirsPartition]:
-    results = rig.client.call(DescribeLogDirsRequest(topics=None), 4).results
-    (found,) = [result for result in results if result.log_dir == path]
-    return [part for topic in found.topics if topic.name == TOPIC for part in topic.partitions]
-
-
-def left(rig: Rig, path: str) -> list[str]:
-    """What there is of the partition in a directory."""
-    return [name for name in disk_of(rig, path).listdir(path) if name.startswith(f"{TOPIC}-0")]
-
-
-def slow(rig: Rig, rate: int = 1000) -> None:
-    core_of(rig).settings.static["replica.alter.log.dirs.io.max.bytes.per.second"] = str(rate)
 
 
 def test_a_replica_moves_and_everything_is_there(rig: Rig) -> None:
@@ -453,59 +374,3 @@ def test_nothing_moves_to_a_cordoned_directory() -> None:
     rig = Rig(directories=(HERE, THERE), cordoned_log_dirs=THERE)
     rig.create()
     assert move(rig) == ErrorCode.INVALID_REPLICA_ASSIGNMENT
-
-
-def bomb(rig: Rig, at: int) -> list[int]:
-    """Let the process end at that operation of the disks; counts them."""
-    counted = [0]
-    for disk in (rig.node.disk, *rig.node.others.values()):
-        alive = disk.check_alive
-
-        def check(alive=alive) -> None:  # type: ignore[no-untyped-def]
-            counted[0] += 1
-            if counted[0] == at:
-                raise CrashError
-            alive()
-
-        disk.check_alive = check  # type: ignore[method-assign]
-    return counted
-
-
-def live(at: int, how: str) -> int:
-    """A move with somebody writing, ended at an operation of the disks; how many there were."""
-    rig = grown()
-    acknowledged = RECORDS
-    move(rig)
-    counted = bomb(rig, at)
-    try:
-        while (home(rig) == HERE or acknowledged < RECORDS + 5) and acknowledged < 200:
-            answers = rig.later(produce_request((TOPIC, 0, rig.batch(value(acknowledged)))), 9)
-            rig.node.pass_time(10)
-            if answers and answers[0].responses[0].partition_responses[0].error_code == 0:
-                acknowledged += 1
-        rig.node.pass_time(200)
-    except CrashError:
-        pass
-    for disk in (rig.node.disk, *rig.node.others.values()):
-        del disk.check_alive
-    rig.reboot(getattr(rig.node, how))
-    found = everything(rig)
-    assert found[:acknowledged] == [value(number) for number in range(acknowledged)]
-    assert len(found) <= acknowledged + 1
-    rig.node.invariants()
-    assert moved(rig) or home(rig) == HERE
-    rig.node.pass_time(2000)
-    assert everything(rig) == found
-    assert sorted(left(rig, HERE) + left(rig, THERE)) == [f"{TOPIC}-0"], "one copy, and nothing else"
-    assert rig.produce(rig.batch(b"next")).base_offset == len(found)
-    rig.reboot(rig.node.power_cut)
-    assert everything(rig) == [*found, b"next"]
-    return counted[0]
-
-
-@pytest.mark.parametrize("how", ["kill", "power_cut"])
-def test_a_crash_at_any_step_loses_nothing_and_leaves_one_copy(how: str) -> None:
-    total = live(1 << 60, how)
-    assert total > 100
-    for at in range(1 if how == "kill" else 1 + STRIDE // 2, total, STRIDE):
-        live(at, how)

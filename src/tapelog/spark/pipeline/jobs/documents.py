@@ -80,6 +80,36 @@ def dedupe(
     return declared(document, "dedupe")
 
 
+def _change_steps(columns: Sequence[str], keys: Sequence[str], otherwise: str) -> dict[str, Any]:
+    """From an event to the row it leaves behind."""
+    return {
+        # a null value is the tombstone that follows a deletion, for compaction: it says nothing new
+        "flat": {
+            "from": "events",
+            "where": "_value IS NOT NULL",
+            "select": [
+                "coalesce(payload.op, op) AS _op",
+                "coalesce(payload.before, before) AS _before",
+                "coalesce(payload.after, after) AS _after",
+                *(f"_{name}" for name in ("key", "value", "topic", "partition", "offset", "timestamp")),
+            ],
+        },
+        "known": {
+            "from": "flat",
+            "expect": [
+                {"name": "op is one of c, r, u, d", "rule": "_op IN ('c', 'r', 'u', 'd')", "otherwise": otherwise},
+                {
+                    "name": "the row has its keys",
+                    "rule": " AND ".join(f"if(_op = 'd', _before, _after).`{key}` IS NOT NULL" for key in keys),
+                    "otherwise": otherwise,
+                },
+            ],
+        },
+        "changes": {"from": "known", "select": ["if(_op = 'd', _before, _after) AS _row", "_op"]},
+        "rows": {"from": "changes", "select": [*(f"_row.`{name}` AS `{name}`" for name in columns), "_op"]},
+    }
+
+
 def cdc_apply(
     topic: str,
     table: str,
@@ -112,32 +142,7 @@ def cdc_apply(
             "corrupt": otherwise,
         }
     }
-    document["steps"] = {
-        # a null value is the tombstone that follows a deletion, for compaction: it says nothing new
-        "flat": {
-            "from": "events",
-            "where": "_value IS NOT NULL",
-            "select": [
-                "coalesce(payload.op, op) AS _op",
-                "coalesce(payload.before, before) AS _before",
-                "coalesce(payload.after, after) AS _after",
-                *(f"_{name}" for name in ("key", "value", "topic", "partition", "offset", "timestamp")),
-            ],
-        },
-        "known": {
-            "from": "flat",
-            "expect": [
-                {"name": "op is one of c, r, u, d", "rule": "_op IN ('c', 'r', 'u', 'd')", "otherwise": otherwise},
-                {
-                    "name": "the row has its keys",
-                    "rule": " AND ".join(f"if(_op = 'd', _before, _after).`{key}` IS NOT NULL" for key in keys),
-                    "otherwise": otherwise,
-                },
-            ],
-        },
-        "changes": {"from": "known", "select": ["if(_op = 'd', _before, _after) AS _row", "_op"]},
-        "rows": {"from": "changes", "select": [*(f"_row.`{name}` AS `{name}`" for name, _ in columns), "_op"]},
-    }
+    document["steps"] = _change_steps([name for name, _ in columns], keys, otherwise)
     document["sinks"] = {
         "table": {
             "from": "rows",
