@@ -119,7 +119,10 @@ def _decimal(value: Any, kind: Any, path: str) -> decimal.Decimal:
     try:
         found = decimal.Decimal(repr(value) if isinstance(value, float) else value)
         with decimal.localcontext(prec=kind.precision):
-            return found.quantize(decimal.Decimal(1).scaleb(-kind.scale))
+            fitted = found.quantize(decimal.Decimal(1).scaleb(-kind.scale))
+        if fitted.is_finite():  # NaN is quantized without a word, and no decimal to Arrow
+            return fitted
+        raise ValueError
     except (decimal.InvalidOperation, ValueError):
         raise Unfit(f"{path.lstrip('.')} is not a decimal of {kind.precision} digits") from None
 
@@ -128,7 +131,7 @@ def _moment(value: Any, zoned: bool, path: str) -> datetime.datetime:
     if isinstance(value, int | float) and not isinstance(value, bool):
         try:
             found = _EPOCH + datetime.timedelta(seconds=value)
-        except OverflowError:
+        except (OverflowError, ValueError):
             raise Unfit(f"{path.lstrip('.')} is a time too far away") from None
         return found if zoned else found.replace(tzinfo=None)
     moment: datetime.datetime = _parsed(
