@@ -90,9 +90,19 @@ class KafkaServer:
             timeout=60,
         )
         assert told.returncode == 0, told.stdout + told.stderr
-        with open(self.home / "log", "wb") as log:
+        self.start_again()
+
+    def kill(self) -> None:
+        """-9; its files stay."""
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait(20)
+
+    def start_again(self) -> None:
+        """On the same ports and files; waits until it answers."""
+        with open(self.home / "log", "ab") as log:
             self._process = subprocess.Popen(
-                [*_java(), "kafka.Kafka", str(properties)], stdout=log, stderr=subprocess.STDOUT
+                [*_java(), "kafka.Kafka", str(self.home / "server.properties")], stdout=log, stderr=subprocess.STDOUT
             )
         self._wait()
 

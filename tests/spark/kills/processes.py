@@ -1,0 +1,46 @@
+"""Who is whose child, by /proc: the harness ends only what descends from what it started."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+
+def children(parent: int) -> list[int]:
+    """Process ids whose parent is that one."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            try:
+                after_name = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            if int(after_name[1]) == parent and after_name[0] != "Z":
+                found.append(int(entry.name))
+    return sorted(found)
+
+
+def descendants(parent: int) -> list[int]:
+    """Children, and their children, and so on."""
+    found: list[int] = []
+    for child in children(parent):
+        found += [child, *descendants(child)]
+    return found
+
+
+def words(process: int) -> str:
+    """Its command line; empty when it is gone."""
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def kill(process: int) -> bool:
+    """SIGKILL; False: it was gone."""
+    try:
+        os.kill(process, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True
