@@ -1,0 +1,68 @@
+"""A topic into lake tables and back, by Spark: rows compared by key, across restarts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tapelog.spark import lake
+from tests.spark.conftest import Topic
+
+
+@pytest.mark.parametrize("format", ["iceberg", "delta", "parquet"])
+def test_a_topic_is_archived_once_across_restarts(spark: Any, topic: Topic, tmp_path: Path, format: str) -> None:
+    table = lake.table(f"file://{tmp_path}/orders", format=format, partition="hour(timestamp)")
+    results = []
+
+    def archive() -> None:
+        lake.archive(
+            spark,
+            topic.options(includeHeaders="true", maxOffsetsPerTrigger=40),
+            table,
+            name="orders",
+            checkpoint=f"{tmp_path}/checkpoint",
+            follow=False,
+            on_batch=lambda batch, result: results.append(result),
+        )
+
+    topic.write(60)
+    archive()
+    topic.write(50, 60)
+    archive()
+    archive()  # nothing new
+    assert sum(result.rows for result in results) == 110
+    found = lake.read(spark, table).collect()
+    assert Counter(bytes(row.value) for row in found) == Counter(b"v%d" % n for n in range(110))
+    assert sum(1 for row in found if row.headers) == 37
+    assert lake.compact(table).files_before > 1
+    assert lake.read(spark, table).count() == 110
+    fresh = lake.freshness(table)
+    assert fresh.rows == 110 and fresh.event_lag_s is not None and 0 <= fresh.event_lag_s < 600
+
+
+def test_a_query_whose_checkpoint_was_deleted_stops_with_three_lines(spark: Any, topic: Topic, tmp_path: Path) -> None:
+    table = lake.table(f"file://{tmp_path}/orders", format="parquet")
+    topic.write(10)
+    lake.archive(spark, topic.options(), table, name="orders", checkpoint=f"{tmp_path}/one", follow=False)
+    with pytest.raises(Exception, match="another checkpoint"):
+        lake.archive(spark, topic.options(), table, name="orders", checkpoint=f"{tmp_path}/two", follow=False)
+    assert lake.read(spark, table).count() == 10
+
+
+def test_nested_columns_of_any_dataframe_go_into_a_table_and_come_back(spark: Any, tmp_path: Path) -> None:
+    rows = spark.sql(
+        "select id, named_struct('city', 'Ulm', 'zip', cast(id as int)) as place, array(1.5, 2.5) as prices, "
+        "map('a', id) as counts, timestamp'2026-11-16 12:00:00' + make_interval(0,0,0,0,id) as at, "
+        "cast(1.25 as decimal(10,2)) as total, date'2026-11-16' as day, id % 2 = 0 as even from range(48)"
+    )
+    for format in ("iceberg", "delta", "parquet"):
+        table = lake.table(f"file://{tmp_path}/{format}", format=format, partition="day(at)")
+        assert lake.write_batch(rows, table, app="app", version=7).rows == 48
+        assert lake.write_batch(rows, table, app="app", version=7).skipped
+        back = lake.read(spark, table)
+        assert back.schema.simpleString() == rows.schema.simpleString()
+        assert sorted(map(str, back.collect())) == sorted(map(str, rows.collect()))
+        assert lake.read(spark, table, since="2026-11-17", until="2026-11-18").count() == 24
