@@ -89,7 +89,7 @@ def main() -> int:
 def run(folder: Path, asked: argparse.Namespace, scenes: list[Scene], jars: connector.Connector) -> Results:
     """All scenes; what has been measured is kept when it is interrupted."""
     results: Results = {}
-    session = Session(asked.python, jars.jars, folder)
+    session = Session(asked.python, jars.jars, folder, interpreted=asked.interpreted)
     stage = Stage(folder, session, asked.brokers.split(","), interpreted=asked.interpreted, tell=say)
     try:
         stage.start()

@@ -25,11 +25,12 @@ class ReadError(Exception):
 class Session:
     """A Spark session in a process of its own, with some Python that has PySpark."""
 
-    def __init__(self, python: str, jars: list[Path], folder: Path) -> None:
+    def __init__(self, python: str, jars: list[Path], folder: Path, *, interpreted: bool = False) -> None:
         receiving, sending = os.pipe()
         self._log = folder / "spark.log"
         words = [python, str(Path(__file__).with_name("reader.py")), str(sending), ",".join(map(str, jars))]
-        env = {**os.environ, "PYTHONPATH": str(REPOSITORY / "src")}
+        hot = {"TAPELOG_HOT": "interpreted"} if interpreted else {}
+        env = {**os.environ, "PYTHONPATH": str(REPOSITORY / "src"), **hot}
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 words, stdin=subprocess.PIPE, stdout=log, stderr=log, pass_fds=(sending,), env=env, cwd=folder
