@@ -8,9 +8,10 @@ SEEDS ?= 2000
 LIFE ?= --cluster
 MINUTES ?= 5
 CHAOS_MINUTES ?= 30
+SECONDS ?= 180
 
 .DEFAULT_GOAL := help
-.PHONY: mutants help setup runtime run test test-quick lint fmt type build clean-build clean dist lock clients sim fuzz chaos \
+.PHONY: mutants help setup runtime run demo test test-spark-versions spark-kills test-quick lint fmt type build clean-build clean dist lock clients sim fuzz chaos \
 	bench docs-check
 
 help: ## This list
@@ -22,8 +23,12 @@ setup: ## Everything the broker and its tests need, in .venv
 runtime:
 	@tools/setup runtime
 
-run: runtime ## Start a broker with a live view: orders flowing, two groups reading
-	@exec $(BIN)/tape demo
+run: runtime ## Start a broker with a live view: orders flowing, two groups reading; with Java, a pipeline on Spark too (SPARK=no)
+	@if [ "$(SPARK)" != no ] && tools/preflight java && tools/setup spark; then exec $(BIN)/tape demo --pipeline; fi; \
+	exec $(BIN)/tape demo
+
+demo: ## The same with the pipeline, for SECONDS=180, and a report with a picture at its end; brings PySpark, and Java by root
+	@tools/setup spark && exec $(BIN)/tape demo --pipeline --seconds $(SECONDS)
 
 test: setup ## Every check and every test, interpreted and compiled; ends with what was left out
 	@$(PY) tools/test.py $(SUITES)
@@ -72,6 +77,13 @@ chaos: build ## Real processes: kill -9 two hundred times, power cuts, and CHAOS
 
 mutants: setup ## Small random mistakes in the rooms that keep promises: are they noticed? (COUNT=200, an hour or two)
 	$(PY) tools/mutants.py --count $(or $(COUNT),200)
+
+test-spark-versions: setup ## tests/spark and a probe of features on every PySpark from 4.0 on (VERSIONS="4.0 4.3"), as a table
+	@$(PY) tools/spark_versions.py $(VERSIONS)
+
+spark-kills: setup ## The sink under kill -9 of tasks, executors, drivers and brokers: ROUNDS=30 ON=tapelog DELIVERY=exactlyOnce
+	@tools/setup spark && $(PY) -m tests.spark.kills --rounds $(or $(ROUNDS),30) --on $(or $(ON),tapelog) \
+		--delivery $(or $(DELIVERY),exactlyOnce)
 
 bench: build clients ## Side by side with Apache Kafka and others, in one run (BENCH="--quick …" passes options)
 	$(PY) -m bench $(BENCH)

@@ -22,12 +22,26 @@ def demo(
         str | None,
         typer.Option("--bootstrap", "-b", metavar="HOST:PORT", help="Use this cluster instead of starting a broker."),
     ] = None,
+    pipeline: Annotated[
+        bool, typer.Option("--pipeline", help="Also run a pipeline on Spark over the orders (PySpark and Java 17).")
+    ] = False,
+    seconds: Annotated[
+        float | None, typer.Option("--seconds", min=1, help="End by itself after so long; else with q or Ctrl-C.")
+    ] = None,
+    report: Annotated[
+        Path, typer.Option("--report", metavar="DIR", help="Where the pipeline's report puts its picture.")
+    ] = Path("tapelog-demo"),
     json: Json = False,
 ) -> None:
     """Start a broker with orders flowing, two groups reading them, and a live view; plain lines without a terminal.
 
-    Example: tape demo --rate 500
-    """
-    from tapelog.cli.demo_run import run_demo
+    With --pipeline, bad orders are among them, and a declared pipeline checks and enriches the orders and writes
+    revenue per window to a topic and to a lake table; at the end there is a report with a picture.
 
-    run_demo(port, rate, data, bootstrap, as_json=json)
+    Example: tape demo --rate 500
+
+    Example: tape demo --pipeline --seconds 120
+    """
+    from tapelog.cli.demo_run import Wishes, run_demo
+
+    run_demo(Wishes(port, rate, data, bootstrap, json, pipeline, seconds, report))

@@ -44,13 +44,27 @@ def orders(seed: int | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
         )
 
 
-class Shop(threading.Thread):
-    """Produces orders at a steady rate, which may be changed while it runs."""
+def spoiled(order: dict[str, Any], chance: random.Random) -> str:
+    """An order as it should not be: cut off, without a price, or of nothing."""
+    match chance.randrange(3):
+        case 0:
+            return json.dumps(order)[: chance.randint(5, 30)]
+        case 1:
+            return json.dumps({**order, "amount": -order["amount"]})
+        case _:
+            return json.dumps({**order, "quantity": 0})
 
-    def __init__(self, connection: Connection, rate: float, stop: threading.Event) -> None:
+
+class Shop(threading.Thread):
+    """Produces orders at a steady rate, which may be changed while it runs; a share of them is bad."""
+
+    def __init__(self, connection: Connection, rate: float, stop: threading.Event, bad: float = 0.0) -> None:
         super().__init__(name="shop", daemon=True)
         self.rate = rate
+        self.sent = 0
         self.sent_bytes = 0
+        self._bad = bad
+        self._chance = random.Random()
         self._stop_event = stop
         self._producer = connection.producer(linger_ms=5, acks="all", message_timeout_ms=30_000)
 
@@ -64,11 +78,13 @@ class Shop(threading.Thread):
             while due >= 1:
                 due -= 1
                 customer, order = next(source)
-                value = json.dumps(order)
+                is_bad = self._bad > 0 and self._chance.random() < self._bad
+                value = spoiled(order, self._chance) if is_bad else json.dumps(order)
                 try:
                     self._producer.produce(TOPIC, value, customer)
                 except BufferError:
                     break
+                self.sent += 1
                 self.sent_bytes += len(value) + len(customer)
             self._producer.poll(0)
         self._producer.flush(2)

@@ -5,24 +5,29 @@ One process besides this one (the broker). Orders, readers and the observer are 
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import NewTopic
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tapelog.cli import demo_view
+from tapelog.cli import demo_pipeline, demo_report, demo_view
 from tapelog.cli.connect import Connection
 from tapelog.cli.demo import RATE_MAX
+from tapelog.cli.demo_ledger import Ledger
 from tapelog.cli.demo_load import TOPIC, Reader, Shop
+from tapelog.cli.demo_pipeline import Pipeline
 from tapelog.cli.demo_stats import Observer, Snapshot
 from tapelog.cli.holder import holder
 from tapelog.cli.keys import Keys
@@ -35,36 +40,71 @@ SNAPSHOT_S = 1.0
 FRAME_S = 0.5
 PLAIN_EVERY_S = 5.0
 CATCH_UP = 4
+BAD_SHARE = 0.03
 LAST_WORDS = 2000
 JOIN_S_MAX = 5
 ANSWER_S_MAX = 5
 CONFIG = {"retention.ms": "3600000", "segment.bytes": "16777216"}
 
 
-def run_demo(port: int, rate: int, data: Path | None, bootstrap: str | None, *, as_json: bool) -> None:
-    """Run until told to stop; CliError if the broker does not start or ends by itself."""
-    stop = threading.Event()
-    with _signals() as asked, _cluster(bootstrap, port, data, as_json) as (address, broker):
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What the command line asks for."""
+
+    port: int
+    rate: int
+    data: Path | None
+    bootstrap: str | None
+    as_json: bool
+    pipeline: bool = False
+    seconds: float | None = None
+    report: Path = Path("tapelog-demo")
+
+
+def run_demo(wishes: Wishes) -> None:
+    """Run until told to stop; CliError if the broker does not start or ends by itself, or the pipeline does."""
+    if wishes.pipeline:
+        demo_pipeline.check(os.environ)
+    as_json, stop = wishes.as_json, threading.Event()
+    with _signals() as asked, _cluster(wishes.bootstrap, wishes.port, wishes.data, as_json) as (address, broker):
         connection = Connection(address, timeout_s=ANSWER_S_MAX)
         _create_topic(connection)
-        shop = Shop(connection, rate, stop)
-        readers = {name: Reader(connection, name, rate * CATCH_UP, stop) for name in ("billing", "analytics")}
-        watch = Watch(connection, broker, stop)
+        shop = Shop(connection, wishes.rate, stop, BAD_SHARE if wishes.pipeline else 0.0)
+        readers = {name: Reader(connection, name, wishes.rate * CATCH_UP, stop) for name in ("billing", "analytics")}
+        watch = Watch(connection, broker, stop, wishes.seconds)
         threads: list[threading.Thread] = [shop, *readers.values(), watch]
         for thread in threads:
             thread.start()
         try:
+            if wishes.pipeline:
+                watch.pipeline = Pipeline(connection, address, wishes.data and wishes.data / "pipeline", stop)
+                watch.pipeline.start()
             if console().is_terminal and not as_json:
                 _live(address, watch, shop, readers, stop, asked)
             else:
                 _plain(address, watch, stop, asked, as_json)
         finally:
+            if watch.pipeline is not None:
+                (_say_nothing if as_json else _say)("ending the pipeline")
+                watch.pipeline.end()
             stop.set()
             deadline = time.monotonic() + (1 if watch.fatal else JOIN_S_MAX)
             for thread in threads:
                 thread.join(max(0.0, deadline - time.monotonic()))
+        if watch.pipeline is not None:
+            watch.pipeline.close()
+            _report(watch.pipeline.ledger, shop.sent, watch.latest.uptime_s, wishes)
         if watch.fatal:
             raise CliError(watch.fatal, "start it again; --data DIR keeps its files for a closer look", EXIT_FAILED)
+
+
+def _report(ledger: Ledger, sent: int, seconds: float, wishes: Wishes) -> None:
+    _, told = demo_pipeline.write_report(ledger, sent, seconds, wishes.report)
+    if wishes.as_json:
+        print_json({"report": told}, one_line=True)
+        return
+    for text in demo_report.report(told):
+        console().print(text, soft_wrap=True)
 
 
 @contextmanager
@@ -139,8 +179,12 @@ def _create_topic(connection: Connection) -> None:
 class Watch(threading.Thread):
     """Takes a snapshot about once a second; `latest` is the newest, `trouble` why there is no newer one."""
 
-    def __init__(self, connection: Connection, broker: Broker | None, stop: threading.Event) -> None:
+    def __init__(
+        self, connection: Connection, broker: Broker | None, stop: threading.Event, seconds: float | None = None
+    ) -> None:
         super().__init__(name="watch", daemon=True)
+        self.pipeline: Pipeline | None = None
+        self._until = None if seconds is None else time.monotonic() + seconds
         self.latest = Snapshot()
         self.trouble = ""
         self.fatal = ""
@@ -163,11 +207,30 @@ class Watch(threading.Thread):
             self._stop_event.wait(max(0.1, SNAPSHOT_S - (time.monotonic() - begun)))
         self._observer.close()
 
-    def check_broker(self) -> None:
-        """End the demo if its broker has ended."""
+    def check(self) -> bool:
+        """Whether the demo is to end: its time is over, or its broker or pipeline has ended."""
         if self._broker is not None and not self._broker.running and not self._stop_event.is_set():
             self.fatal = f"the broker has ended\n{self._broker.log()[-LAST_WORDS:].strip()}".strip()
-            self._stop_event.set()
+        elif self.pipeline is not None and (failure := self.pipeline.failure()):
+            self.fatal = failure
+        return bool(self.fatal) or (self._until is not None and time.monotonic() >= self._until)
+
+    def pipeline_line(self) -> str:
+        """The pipeline in one line; nothing where there is none."""
+        if self.pipeline is None:
+            return ""
+        return demo_report.line(*_state(self.pipeline)[:1], self.pipeline.ledger)
+
+    def pipeline_parts(self) -> list[RenderableType]:
+        """The pipeline's part of the live view."""
+        if self.pipeline is None:
+            return []
+        return demo_report.live(*_state(self.pipeline), self.pipeline.ledger)
+
+
+def _state(pipeline: Pipeline) -> tuple[str, dict[str, dict[str, Any]]]:
+    run = pipeline.run()
+    return (run.state, run.queries) if run is not None else ("starting Spark", {})
 
 
 def _live(
@@ -184,13 +247,15 @@ def _live(
 
     def frame() -> RenderableType:
         stopped = [name for name, reader in readers.items() if not reader.wanted.is_set()]
-        return demo_view.live(title, watch.latest, stopped, shop.rate, watch.trouble, bars=bars)
+        shown = demo_view.live(title, watch.latest, stopped, shop.rate, watch.trouble, bars=bars)
+        return Group(*watch.pipeline_parts(), shown) if watch.pipeline is not None else shown
 
     with Keys() as keys, Live(frame(), console=screen, auto_refresh=False, vertical_overflow="crop") as live:
         while not stop.is_set() and not asked:
             for key in keys.read(FRAME_S):
                 _press(key, shop, readers, stop)
-            watch.check_broker()
+            if watch.check():
+                return
             live.update(frame(), refresh=True)
 
 
@@ -218,12 +283,14 @@ def _plain(address: str, watch: Watch, stop: threading.Event, asked: list[int], 
     sys.stdout.flush()
     said = time.monotonic()
     while not stop.wait(FRAME_S) and not asked:
-        watch.check_broker()
+        if watch.check():
+            return
         if time.monotonic() - said < PLAIN_EVERY_S:
             continue
         said = time.monotonic()
         if as_json:
             print_json(demo_view.document(watch.latest), one_line=True)
         else:
-            sys.stdout.write((watch.trouble or demo_view.line(watch.latest)) + "\n")
+            lines = [watch.trouble or demo_view.line(watch.latest), watch.pipeline_line()]
+            sys.stdout.write("".join(f"{one}\n" for one in lines if one))
         sys.stdout.flush()

@@ -250,9 +250,9 @@ def usage(
 
 @app.command()
 def replay(
-    source: Annotated[str, typer.Argument(metavar="URL", help="A table of the lake, or files: file:///dir/*.parquet.")],
+    source: Annotated[str, typer.Argument(metavar="URL", help="A table of the lake, or Parquet files below a URL.")],
     to: Annotated[str, typer.Option("--to", metavar="TOPIC", help="Where the rows go, as records.")],
-    form: Annotated[str, typer.Option("--format", help="Of the table: iceberg, delta or parquet.")] = "iceberg",
+    form: Annotated[str, typer.Option("--format", help="Of the table: iceberg, delta, parquet; or files.")] = "iceberg",
     rate: Annotated[int | None, typer.Option("--rate", min=1, help="Rows per second at most.")] = None,
     state: Annotated[
         str | None, typer.Option("--state", metavar="DIR", help="How far it is; else ./replay-TOPIC.")
@@ -272,8 +272,7 @@ def replay(
     def report(spark: Any) -> dict[str, Any]:
         from tapelog.spark import lake
 
-        is_files = source.endswith((".parquet", "/*", "*.parquet"))
-        given = source if is_files else lake.from_options({"url": source, "format": form})
+        given = source if form == "files" else lake.from_options({"url": source, "format": form})
         sink = {**_cluster(bootstrap, options), "topic": to}
         place = state or (Path.cwd() / f"replay-{to}").as_uri()
         return replay_shown(spark, given, sink, place, rate, as_json=json)

@@ -106,12 +106,17 @@ def usage_drawn(document: dict[str, Any]) -> Iterator[RenderableType]:
 def replay_shown(
     spark: Any, source: Any, sink: dict[str, str], state: str, rate: int | None, *, as_json: bool
 ) -> dict[str, Any]:
-    """Replay, with a line for each step that is done."""
+    """Replay, with a bar."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
     from tapelog.spark import lake
 
-    def told(*progress: Any) -> None:
-        if not as_json:
-            error_console().print(Text(f"replayed {progress[0]}", style="dim"))
+    columns = (TextColumn("{task.completed:,} of {task.total:,} rows"), BarColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=error_console(), disable=as_json or not console().is_terminal) as shown:
+        bar = shown.add_task("replay", total=None)
 
-    done = lake.replay(spark, source, sink, state=state, rows_per_second=rate, on_progress=told)
-    return {"rows": getattr(done, "rows", None) or 0, "to": sink["topic"]}
+        def told(done: Any) -> None:
+            shown.update(bar, completed=done.rows, total=done.rows_all)
+
+        done = lake.replay(spark, source, sink, state=state, rows_per_second=rate, on_progress=told)
+    return {"rows": done.rows, "to": sink["topic"]}

@@ -40,7 +40,10 @@ def run_shown(
     from tapelog.spark.pipeline.run.engine import Orders, run_plan
     from tapelog.spark.pipeline.run.session import check_java, check_spark
 
-    plan = make_plan(replace(pipeline, trigger="once") if once else pipeline)
+    if once:
+        sinks = tuple(replace(sink, trigger=None) for sink in pipeline.sinks)
+        pipeline = replace(pipeline, trigger="once", sinks=sinks)
+    plan = make_plan(pipeline)
     check_spark()
     check_java(os.environ)
     for line in plan.warnings:

@@ -68,7 +68,7 @@ def _lake(table: LakeTable, references: References) -> None:
     from tapelog.spark.lake.spec import from_options
 
     url = references.text(table.url, "lake")
-    given = {"url": url if ":" in url else f"file:///{url}", "format": table.format, "partition": table.partition}
+    given = {"path": url if ":" in url else f"file:///{url}", "format": table.format, "partition": table.partition}
     given |= {f"catalog.{name}": value for name, value in references.options(table.catalog).items()}
     given |= {f"storage.{name}": value for name, value in references.options(table.storage).items()}
     from_options(given)

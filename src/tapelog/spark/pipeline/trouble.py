@@ -14,6 +14,7 @@ _OURS: Final = re.compile(
 _USER: Final = re.compile(r"^(?:\w+\.)*(\w*(?:Error|Exception)): (.+)$", re.MULTILINE)
 _RAISED: Final = re.compile(r"\[USER_RAISED_EXCEPTION\] (.+)")
 _CONDITION: Final = re.compile(r"^.*?\[([A-Z_.]+)\] (.+)$", re.MULTILINE | re.DOTALL)
+_FRAME: Final = re.compile(r"at [\w.$]+\(")
 _NOISE: Final = (
     "SQLSTATE",
     "===",
@@ -52,7 +53,7 @@ def _clean(lines: list[str]) -> list[str]:
         bare = re.sub(r"\s*SQLSTATE: \w+.*$", "", line).strip()
         if any(word in line for word in _NOISE) and not re.sub(r"SQLSTATE: \w+", "", line).strip():
             break
-        if any(bare.startswith(word) for word in _NOISE):
+        if any(bare.startswith(word) for word in _NOISE) or _FRAME.match(bare):
             break
         if bare:
             made.append(bare[:LINE_CHARS_MAX])

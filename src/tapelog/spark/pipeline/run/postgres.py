@@ -6,6 +6,7 @@ The driver writes: PostgreSQL is the bound, not the driver.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from tapelog.spark.plan.errors import PlanError
 
 BATCHES: Final = "tapelog_batches"
 """Which batch of which sink a database has seen last."""
+_EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _STAGE: Final = "tapelog_stage"
 _NUMBER: Final = "tapelog_number"
 _DELETED: Final = "tapelog_deleted"
@@ -136,13 +138,31 @@ def batch_rows(frame: Any, sink: PostgresSink) -> tuple[list[tuple[str, str]], I
 
     chosen = list(sink.columns) or [name for name in frame.columns if not name.startswith("_")]
     types = {field.name: field.dataType.simpleString() for field in frame.schema.fields}
-    nested = [name for name in chosen if column_type(types[name]) == "jsonb"]
-    made = [
-        F.to_json(F.col(bare_spark(name))).alias(name) if name in nested else F.col(bare_spark(name)) for name in chosen
-    ]
+    made = [_column(name, types[name]) for name in chosen]
     deleted = F.coalesce(F.expr(sink.delete).cast("boolean"), F.lit(False)) if sink.delete else F.lit(False)
     rows = frame.select(*made, deleted.alias(_DELETED)).toLocalIterator(prefetchPartitions=True)
-    return [(name, types[name]) for name in chosen], (tuple(row) for row in rows)
+    times = [number for number, name in enumerate(chosen) if types[name] == "timestamp"]
+    return [(name, types[name]) for name in chosen], (_moments(row, times) for row in rows)
+
+
+def _column(name: str, kind: str) -> Any:
+    """A column as it travels: nested values as JSON, moments as microseconds, since rows would lose their time zone."""
+    from pyspark.sql import functions as F
+
+    column = F.col(bare_spark(name))
+    if kind == "timestamp":
+        return F.unix_micros(column).alias(name)
+    return F.to_json(column).alias(name) if column_type(kind) == "jsonb" else column
+
+
+def _moments(row: Sequence[Any], times: Sequence[int]) -> Sequence[Any]:
+    if not times:
+        return tuple(row)
+    made = list(row)
+    for number in times:
+        if made[number] is not None:
+            made[number] = _EPOCH + datetime.timedelta(microseconds=made[number])
+    return made
 
 
 def bare_spark(name: str) -> str:

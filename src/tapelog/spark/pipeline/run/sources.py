@@ -87,7 +87,7 @@ def lake_table(table: Any, references: References, base: Path) -> Any:
     from tapelog.spark import lake
 
     url = resolved(references.text(table.url, "lake"), base)
-    given = {"url": url, "format": table.format, "partition": table.partition}
+    given = {"path": url, "format": table.format, "partition": table.partition}
     given |= {f"catalog.{name}": value for name, value in references.options(table.catalog).items()}
     given |= {f"storage.{name}": value for name, value in references.options(table.storage).items()}
     return lake.from_options(given)

@@ -1,0 +1,86 @@
+"""What the demo says of its pipeline: lines for the live view, and the report at the end. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from tapelog.cli.demo_ledger import Ledger, middle_and_worst
+from tapelog.cli.output import table
+from tapelog.cli.units import format_count
+
+MINUTES_SHOWN = 12
+
+
+def live(state: str, queries: Mapping[str, Mapping[str, Any]], ledger: Ledger) -> list[RenderableType]:
+    """The pipeline's part of the live view."""
+    rows = [
+        [
+            name,
+            query.get("batch", -1) + 1,
+            format_count(int(query.get("rows") or 0)),
+            f"{query.get('processed_per_s') or 0:.0f}",
+            query.get("behind"),
+            f"{(query.get('batch_ms') or 0) / 1000:.1f} s",
+        ]
+        for name, query in queries.items()
+    ]
+    parts: list[RenderableType] = [Text.assemble(("pipeline ", "bold"), (state, "dim"))]
+    if rows:
+        parts.append(table(["query", "batches>", "rows>", "rows/s>", "behind>", "last batch>"], rows))
+    parts.append(Text(line(state, ledger)))
+    return parts
+
+
+def line(state: str, ledger: Ledger) -> str:
+    """The same in one line."""
+    if not ledger.windows:
+        return f"pipeline {state}: the first window is not closed yet"
+    late = middle_and_worst(ledger.topic_late_s())
+    assert late is not None
+    return (
+        f"pipeline {state}: revenue {ledger.revenue:,.2f} in {ledger.orders:,} orders, "
+        f"{sum(ledger.letters.values()):,} dead letters, a window is {late[0]:.1f} s old when it can be read"
+    )
+
+
+def document(ledger: Ledger, sent: int, seconds: float) -> dict[str, Any]:
+    """The report for programs."""
+    topic, lake = middle_and_worst(ledger.topic_late_s()), middle_and_worst(ledger.table)
+    return {
+        "seconds": round(seconds, 1),
+        "orders_sent": sent,
+        "orders_counted": ledger.orders,
+        "revenue": round(ledger.revenue, 2),
+        "dead_letters": dict(ledger.letters.most_common()),
+        "revenue_per_minute": [
+            {"minute_ms": when, **{region: round(value, 2) for region, value in parts.items()}}
+            for when, parts in ledger.per()
+        ],
+        "topic_freshness_s": None if topic is None else {"median": round(topic[0], 1), "worst": round(topic[1], 1)},
+        "table_freshness_s": None if lake is None else {"median": round(lake[0], 1), "worst": round(lake[1], 1)},
+        "table_rows": ledger.table_rows,
+    }
+
+
+def report(told: Mapping[str, Any]) -> list[str]:
+    """The report for people, a line each."""
+    lines = [
+        f"{told['orders_sent']:,} orders in {told['seconds']:.0f} s; {told['orders_counted']:,} in closed windows: "
+        f"revenue {told['revenue']:,.2f}"
+    ]
+    letters = told["dead_letters"]
+    lines += [f"{count:,} dead letters: {reason}" for reason, count in letters.items()] or ["no dead letters"]
+    for minute in told["revenue_per_minute"][-MINUTES_SHOWN:]:
+        parts = {name: value for name, value in minute.items() if name != "minute_ms"}
+        clock = minute["minute_ms"] // 60_000
+        shown = ", ".join(f"{region} {value:,.0f}" for region, value in parts.items())
+        lines.append(f"  {clock // 60 % 24:02d}:{clock % 60:02d}  {sum(parts.values()):10,.2f}   {shown}")
+    for name, key in (("topic", "topic_freshness_s"), ("lake table", "table_freshness_s")):
+        if told[key]:
+            lines.append(f"freshness of the {name}: median {told[key]['median']} s, worst {told[key]['worst']} s")
+    lines.append(f"picture: {told['picture']}")
+    return lines
