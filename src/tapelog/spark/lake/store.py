@@ -85,9 +85,10 @@ class Store:
         content = self.read(path)
         return None if content is None else json.loads(content)
 
-    def listed(self, prefix: str) -> Iterator[tuple[str, int, float]]:
-        """Path, bytes and time of change (seconds since 1970) of everything below a directory."""
-        for chunk in self._obstore.list(self._raw, prefix=prefix):
+    def listed(self, prefix: str, *, after: str = "") -> Iterator[tuple[str, int, float]]:
+        """Path, bytes and time of change (seconds since 1970) of everything below a directory; `after`: only paths
+        that sort behind this one."""
+        for chunk in self._obstore.list(self._raw, prefix=prefix, offset=after or None):
             for found in chunk:
                 yield str(found["path"]), int(found["size"]), found["last_modified"].timestamp()
 

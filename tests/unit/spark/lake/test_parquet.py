@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tapelog.spark import lake
+from tapelog.spark.lake.run import Sink
+from tapelog.spark.lake.store import Store
 from tapelog.spark.lake.tables.state import CHECKPOINT_EVERY, LOG
 from tests.unit.spark.lake import conformance
-from tests.unit.spark.lake.world import expected, keys, opened, put, table
+from tests.unit.spark.lake.world import APP, by_arrow, expected, keys, opened, put, rows, table
 
 
 @pytest.mark.parametrize("promise", [*conformance.EVERY, conformance.a_wider_type_widens_the_column])
@@ -32,3 +37,37 @@ def test_a_table_of_another_partition_is_refused(tmp_path: Path) -> None:
     put(table(tmp_path, "parquet"), 0)
     with pytest.raises(Exception, match="is partitioned by timestamp_day, not by timestamp_hour"):
         opened(table(tmp_path, "parquet", partition="hour(timestamp)"))
+
+
+def _aged(root: Path, hours: float) -> None:
+    moment = time.time() - hours * 3600
+    for path in root.rglob("*"):
+        os.utime(path, (moment, moment))
+
+
+def test_tidying_an_old_table_keeps_the_checkpoint_that_it_is_read_from(tmp_path: Path) -> None:
+    where = table(tmp_path, "parquet")
+    for batch in range(CHECKPOINT_EVERY + 2):
+        put(where, batch)
+    _aged(tmp_path, 5)
+    lake.tidy(where, keep_hours=1)
+    assert not (tmp_path / "parquet" / LOG / f"{0:020d}.json").exists()
+    assert keys(where) == expected(CHECKPOINT_EVERY + 2)
+    assert put(where, CHECKPOINT_EVERY + 1).skipped
+
+
+def test_a_writer_that_was_idle_while_its_entries_were_tidied_away_commits_behind_the_newest(tmp_path: Path) -> None:
+    where = table(tmp_path, "parquet")
+    idle = opened(where)
+    put(where, 0)
+    idle.refresh()
+    for batch in range(1, 2 * CHECKPOINT_EVERY):
+        put(where, batch)
+    _aged(tmp_path, 5)
+    lake.tidy(where, keep_hours=1)
+    sink = Sink(where, name="orders", lake=idle)
+    last = 2 * CHECKPOINT_EVERY
+    given = rows(last)
+    done = sink.write(APP, last, given.schema, by_arrow(Store(where), given))
+    assert not done.skipped
+    assert keys(where) == expected(last + 1)

@@ -14,12 +14,14 @@ from tapelog.spark.lake.schema import Evolution
 from tapelog.spark.lake.spec import Table
 from tapelog.spark.lake.store import Store
 from tapelog.spark.lake.tables.state import (
+    CHECKPOINT,
     CHECKPOINT_EVERY,
     LAYOUT,
     LOG,
     State,
     checkpoint_path,
     entry_path,
+    number_of,
     packed,
     unpacked,
 )
@@ -38,8 +40,10 @@ class ParquetLake:
     def refresh(self) -> None:
         if self._state.version < 0:
             self._load()
-        while (entry := self._store.read_json(entry_path(self._state.version + 1))) is not None:
-            self._apply(entry)
+        self._follow()
+        while self._overtaken():
+            self._load()
+            self._follow()
         if self._state.version >= 0:
             wanted = self._table.partition.name if self._table.partition else ""
             found = self._state.partition
@@ -49,10 +53,20 @@ class ParquetLake:
                     "Give the partition that the table has, or another path.",
                 )
 
+    def _follow(self) -> None:
+        while (entry := self._store.read_json(entry_path(self._state.version + 1))) is not None:
+            self._apply(entry)
+
+    def _overtaken(self) -> bool:
+        """Is there a checkpoint behind what we know? Then the entries up to it may be gone: the number that seems free
+        to us is not, and what were committed under it nobody would read."""
+        coming = self._store.listed(LOG, after=entry_path(self._state.version)) if self._state.version >= 0 else ()
+        return any(path.endswith(CHECKPOINT) for path, _, _ in coming)
+
     def _load(self) -> None:
         """Begin at the newest checkpoint. Entries before it may be gone, so that a table without one begins at 0."""
         newest_first = sorted(
-            (path for path, _, _ in self._store.listed(LOG) if path.endswith(".checkpoint.json")), reverse=True
+            (path for path, _, _ in self._store.listed(LOG) if path.endswith(CHECKPOINT)), reverse=True
         )
         for path in newest_first:
             found = self._store.read_json(path)
@@ -140,10 +154,8 @@ class ParquetLake:
         return len(gone)
 
     def _drop_entries(self, upto: int, older_than_ms: int) -> None:
-        """Entries and checkpoints that an old enough checkpoint replaces."""
+        """Entries and checkpoints that an old enough checkpoint replaces; that one stays. The oldest go first."""
         listed = [(path, at * 1000 < older_than_ms) for path, _, at in self._store.listed(LOG)]
-        last = max((path for path, old in listed if old and path.endswith(".checkpoint.json")), default="")
-        if last and last <= checkpoint_path(upto):
-            self._store.delete(
-                [path for path, _ in listed if path < entry_path(int(last[len(LOG) + 1 :].split(".")[0]))]
-            )
+        last = max((number_of(path) for path, old in listed if old and path.endswith(CHECKPOINT)), default=-1)
+        if 0 <= last <= upto:
+            self._store.delete(sorted(path for path, _ in listed if number_of(path) < last))

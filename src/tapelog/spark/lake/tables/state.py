@@ -17,6 +17,8 @@ from tapelog.spark.lake.values import DataFile, Marker
 LOG: Final = "_lake"
 CHECKPOINT_EVERY: Final = 20
 """So many entries are read at most, besides a checkpoint."""
+CHECKPOINT: Final = ".checkpoint.json"
+"""How the name of a checkpoint ends."""
 LAYOUT: Final = 1
 """Of entries and checkpoints; readers refuse a newer one."""
 
@@ -94,7 +96,12 @@ def entry_path(version: int) -> str:
 
 def checkpoint_path(version: int) -> str:
     """Of the sum of all entries up to this one."""
-    return f"{LOG}/{version:020d}.checkpoint.json"
+    return f"{LOG}/{version:020d}{CHECKPOINT}"
+
+
+def number_of(path: str) -> int:
+    """The number of an entry or checkpoint. Not by comparing names: a checkpoint's sorts before its entry's."""
+    return int(path[len(LOG) + 1 :].partition(".")[0])
 
 
 def packed(schema: Any) -> str:
