@@ -6,7 +6,7 @@ pinned for availableNow). Partitions that appear while a query runs begin at the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tapelog.spark.plan.limits import AtOffsets, AtTimestamp, AtTimestamps, Latest
@@ -15,7 +15,7 @@ from tapelog.spark.plan.offsets import offsets_to_json
 from tapelog.spark.plan.options import ReadOptions
 from tapelog.spark.plan.rate import Pace, limit_bytes, limit_offsets, waiting
 from tapelog.spark.plan.resolve import assigned, check_all_there, resolve
-from tapelog.spark.plan.split import split
+from tapelog.spark.plan.split import split, split_evenly
 from tapelog.spark.plan.values import LATEST, NO_WEIGHTS, Offsets, Plan, Range, TopicPartition, Weights, ordered
 from tapelog.spark.plan.view import View
 
@@ -95,18 +95,11 @@ def advance(
     return Step(end, available, pace)
 
 
-def plan_stream(
-    options: ReadOptions,
-    view: View,
-    start: Offsets,
-    end: Offsets,
-    *,
-    first: bool = False,
-    slots: int | None = None,
-    weights: Weights = NO_WEIGHTS,
-) -> Plan:
-    """The ranges from start to end: again and again the same, unless data was lost in between.
+def plan_stream(options: ReadOptions, view: View, start: Offsets, end: Offsets, *, first: bool = False) -> Plan:
+    """The ranges from start to end: again and again the same, and by the same tasks, unless data was lost in between.
 
+    They are cut by start and end alone. What is gone is taken out afterwards, and a task of which nothing is left stays
+    as an empty one: else those behind it would get other numbers, by which a sink tells what it has written.
     `first` as in `advance`, and true for the first batch of a run only: an end before the start is then no loss, but a
     first batch that is replayed.
     """
@@ -117,19 +110,34 @@ def plan_stream(
     known = [of for of in sorted(end) if start.get(of, end[of]) < end[of]]
     log_starts = view.earliest(known) if known else {}
     losses: list[Loss] = [Gone(of, start[of]) for of in sorted(start) if of not in end]
-    losses += [Gone(of, 0) for of in new if of not in found]
+    losses += [Gone(of, start.get(of, 0)) for of in (*new, *known) if of not in found and of not in log_starts]
     losses += [BeganWithoutUs(of, found[of]) for of in new if found.get(of, 0) > 0]
     losses += [WentBack(of, start[of], end[of]) for of in sorted(end) if start.get(of, 0) > end[of]]
     losses += [
         Expired(of, start[of], min(log_starts[of], end[of])) for of in known if log_starts.get(of, 0) > start[of]
     ]
     warnings = judge(losses, fail=options.fail_on_data_loss)
-    begins = {of: max(start[of], log_starts.get(of, 0)) for of in known} | dict(found)
+    begins = {of: start[of] for of in known} | {of: found.get(of, 0) for of in new}
     whole = [Range(of.topic, of.partition, begins[of], end[of]) for of in sorted(begins) if begins[of] < end[of]]
-    pieces = split(
-        whole, min_partitions=options.min_partitions, max_records=options.max_records, slots=slots, weights=weights
-    )
-    return Plan(pieces, warnings)
+    if options.min_partitions is None and options.max_records is None:
+        pieces = split_evenly(whole)
+    else:
+        pieces = split(whole, min_partitions=options.min_partitions, max_records=options.max_records)
+    left, empty = _still_there(pieces, {**log_starts, **found})
+    return Plan(left, warnings, empty)
+
+
+def _still_there(pieces: Sequence[Range], log_starts: Offsets) -> tuple[tuple[Range, ...], tuple[int, ...]]:
+    """The pieces without what is gone, and the numbers of those of which nothing is left."""
+    left: list[Range] = []
+    empty: list[int] = []
+    for number, piece in enumerate(pieces):
+        begin = max(piece.start, log_starts.get(piece.of, piece.until))
+        if begin >= piece.until:
+            empty.append(number)
+        else:
+            left.append(piece if begin == piece.start else Range(piece.topic, piece.partition, begin, piece.until))
+    return tuple(left), tuple(empty)
 
 
 def _replayed(start: Offsets, end: Offsets) -> tuple[str, ...]:

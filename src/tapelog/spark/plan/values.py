@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
@@ -68,6 +68,16 @@ class Plan:
 
     ranges: tuple[Range, ...]
     warnings: tuple[str, ...] = ()
+    empty: tuple[int, ...] = ()
+    """Numbers of tasks that have nothing to read any more, among those that have: these keep theirs."""
+
+
+def placed(ranges: Iterable[Range], empty: Sequence[int]) -> list[Range | None]:
+    """One for each task: None where there is nothing to read."""
+    tasks: list[Range | None] = list(ranges)
+    for number in empty:
+        tasks.insert(number, None)
+    return tasks
 
 
 def ordered(offsets: Offsets) -> dict[TopicPartition, int]:

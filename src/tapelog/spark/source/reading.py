@@ -1,8 +1,9 @@
 """Reading one range: what a task does. Record batches in, from brokers or from storage, Arrow batches out.
 
 A task holds no position that anybody else needs: run again, it reads the same range. Offsets that are gone by the time
-it runs are an error, or with failOnDataLoss=false a warning in the executor's log, and the next offset there is. What a
-plan found in storage and is gone by then is asked of the broker, which tells whether it is lost.
+it runs are an error, or with failOnDataLoss=false a warning in the executor's log, and the next offset there is; a
+topic that is deleted meanwhile likewise. What a plan found in storage and is gone by then is asked of the broker, which
+tells whether it is lost.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from collections.abc import Generator, Iterator
 from typing import Any
 
 from tapelog.client.cluster import Cluster
-from tapelog.client.errors import OffsetOutOfRangeError
+from tapelog.client.errors import OffsetOutOfRangeError, UnknownTopicError
 from tapelog.client.fetch import fetch_range
 from tapelog.client.pool import lend
 from tapelog.spark.decode.decoder import DecodeError, Decoder
 from tapelog.spark.plan.history import stretches
-from tapelog.spark.plan.loss import next_available
+from tapelog.spark.plan.loss import Gone, judge, next_available
 from tapelog.spark.plan.options import ReadOptions
 from tapelog.spark.plan.stored import Stretch
 from tapelog.spark.plan.values import Range
@@ -85,6 +86,11 @@ def _from_brokers(options: ReadOptions, piece: Range) -> Iterator[Any]:
                 LOG.warning(warning)
                 if gone.offset > ends:
                     return
+            except UnknownTopicError as unknown:
+                if options.fail_on_data_loss:
+                    raise
+                LOG.warning(f"{judge([Gone(piece.of, start)], fail=False)[0]} The cluster says: {unknown.what}.")
+                return
 
 
 def _decoder(options: ReadOptions, piece: Range, start: int, until: int) -> Decoder:

@@ -27,6 +27,7 @@ from tapelog.spark.plan import (
     offsets_to_value,
     plan_stream,
 )
+from tapelog.spark.plan.values import placed
 from tapelog.spark.source.errors import explained
 from tapelog.spark.source.reading import read_range
 from tapelog.spark.source.view import ClusterView, view_of
@@ -144,7 +145,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type
         self._end = ends
         for warning in plan.warnings:
             LOG.warning(warning)
-        return [InputPartition(piece) for piece in pieces]
+        return [InputPartition(piece) for piece in placed(pieces, plan.empty)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """The rows of one range, as Arrow batches."""

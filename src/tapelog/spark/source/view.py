@@ -13,7 +13,7 @@ from tapelog.client.pool import lend
 from tapelog.client.settings import ConnectionSettings
 from tapelog.spark.plan.history import cut_by_objects, with_history
 from tapelog.spark.plan.options import ReadOptions
-from tapelog.spark.plan.split import split, split_evenly
+from tapelog.spark.plan.split import split
 from tapelog.spark.plan.stored import History
 from tapelog.spark.plan.values import Offsets, Plan, Range, TopicPartition, Weights
 from tapelog.spark.plan.view import Isolation
@@ -62,12 +62,11 @@ class ClusterView:
     def cut(self, plan: Plan, options: ReadOptions) -> Sequence[Range]:
         """The plan's ranges with what a tier holds of them, fat ones in pieces, unless the options say how to cut.
 
-        In a stream, ranges are the same whenever a batch is planned: they are cut by offsets, whatever else is known.
+        In a stream, the plan has cut them: they are the same whenever a batch is planned, whatever else is known.
         """
         shelves = self._shelves(plan, options)
         told = options.min_partitions is not None or options.max_records is not None
-        ranges = plan.ranges if told or not options.streaming else split_evenly(plan.ranges)
-        ranges = tuple(with_history(piece, shelves.get(piece.of)) for piece in ranges)
+        ranges = tuple(with_history(piece, shelves.get(piece.of)) for piece in plan.ranges)
         if told or options.streaming or not ranges:
             return ranges
         pieces = cut_by_objects(ranges)

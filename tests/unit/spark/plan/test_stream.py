@@ -7,8 +7,9 @@ import pytest
 from tapelog.spark.plan.errors import DataLossError, MissingTopicError
 from tapelog.spark.plan.loss import next_available
 from tapelog.spark.plan.rate import Pace
+from tapelog.spark.plan.split import PIECE_OFFSETS
 from tapelog.spark.plan.stream import advance, initial, may_differ_again, plan_stream
-from tapelog.spark.plan.values import Offsets, TopicPartition
+from tapelog.spark.plan.values import Offsets, TopicPartition, placed
 from tests.unit.spark.plan.world import World, options, told, world
 
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
@@ -218,6 +219,45 @@ def test_the_same_batch_is_planned_the_same_way_again() -> None:
     plan = plan_stream(given, there, {T1: 0, T0: 0}, {T0: 100, T1: 50})
     there.logs[T0] = (0, 10**6)
     assert plan_stream(given, there, {T0: 0, T1: 0}, {T1: 50, T0: 100}) == plan
+
+
+def tasks(there: World, **more: str) -> list[str]:
+    """What each task of a batch reads, by its number."""
+    plan = plan_stream(options(True, failOnDataLoss="false", **more), there, {T0: 0, T1: 0, T2: 0}, ENDS)
+    return ["-" if one is None else f"{one.of}:{one.start}-{one.until}" for one in placed(plan.ranges, plan.empty)]
+
+
+ENDS = {T0: 40, T1: 40, T2: 40}
+
+
+@pytest.mark.parametrize(
+    ("logs", "read"),
+    [
+        ([(0, 40), (0, 40), (0, 40)], "t-0:0-20 t-0:20-40 t-1:0-20 t-1:20-40 t-2:0-20 t-2:20-40"),
+        ([(30, 40), (0, 40), (40, 90)], "- t-0:30-40 t-1:0-20 t-1:20-40 - -"),
+        ([(20, 40), (5, 40), (0, 40)], "- t-0:20-40 t-1:5-20 t-1:20-40 t-2:0-20 t-2:20-40"),
+        ([(0, 40), (0, 40)], "t-0:0-20 t-0:20-40 t-1:0-20 t-1:20-40 - -"),
+    ],
+)
+def test_a_batch_that_is_replayed_after_a_loss_leaves_the_other_tasks_their_rows(
+    logs: list[tuple[int, int]], read: str
+) -> None:
+    assert tasks(world(t=logs), maxRecordsPerPartition="20") == read.split(" ")
+
+
+def test_a_fat_partition_is_cut_at_the_same_offsets_when_its_beginning_is_gone() -> None:
+    start, end = {T0: 0}, {T0: 5 * PIECE_OFFSETS}
+    before = plan_stream(options(True), world(t=[(0, 5 * PIECE_OFFSETS)]), start, end)
+    there = world(t=[(PIECE_OFFSETS + 7, 5 * PIECE_OFFSETS)])
+    after = plan_stream(options(True, failOnDataLoss="false"), there, start, end)
+    assert after.empty == (0,) and after.ranges[1:] == before.ranges[2:]
+    assert (after.ranges[0].start, after.ranges[0].until) == (PIECE_OFFSETS + 7, 2 * PIECE_OFFSETS)
+
+
+def test_a_topic_that_is_deleted_before_its_batch_is_replayed_is_a_loss() -> None:
+    text, read, _ = lost(world(u=[(0, 5)]), {T0: 0}, {T0: 9, TopicPartition("u", 0): 5})
+    assert "t-0" in text and "does not exist any more" in text
+    assert read == "u-0:0-5"
 
 
 def test_a_task_goes_on_at_the_next_available_offset_or_fails_with_the_same_words() -> None:

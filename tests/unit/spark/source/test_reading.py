@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tapelog.client.errors import DeadlineError, OffsetOutOfRangeError
+from tapelog.client.errors import DeadlineError, OffsetOutOfRangeError, UnknownTopicError
 from tapelog.client.fetched import Fetched
 from tapelog.spark.plan import Range, ReadOptions, read_options
 from tapelog.spark.source import reading
@@ -100,6 +100,19 @@ def test_a_range_that_is_gone_altogether_is_empty(cluster: Any) -> None:
     calls = cluster(gone_until(50))
     assert values(options(failOnDataLoss="false"), 2, 7) == []
     assert len(calls) == 1
+
+
+def test_a_topic_that_is_deleted_meanwhile_stops_the_query_or_ends_the_range(cluster: Any, caplog: Any) -> None:
+    def answers(start: int) -> Iterator[Fetched]:
+        yield answer(0, 2)
+        raise UnknownTopicError("topic orders does not exist", "topic orders", "create it")
+
+    cluster(answers)
+    with pytest.raises(TapelogError, match="topic orders does not exist"):
+        values(options(), 0, 9)
+    with caplog.at_level(logging.WARNING):
+        assert values(options(failOnDataLoss="false"), 0, 9) == [b"v0", b"v1"]
+    assert "orders-3" in caplog.text and "does not exist" in caplog.text
 
 
 def test_errors_of_the_client_are_told_in_three_lines(cluster: Any) -> None:
