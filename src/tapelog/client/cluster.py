@@ -112,14 +112,10 @@ class Cluster:
 
     def leader(self, where: TopicPartition, deadline: Deadline) -> tuple[Link, TopicInfo, PartitionInfo]:
         """A link to the partition's leader. Inside `retry`: may raise what passes by itself."""
-        info = self._fresh(where.topic) or self._look_up([where.topic], deadline)[0]
-        found = info.find(where.partition)
-        if found is None:
-            raise UnknownTopicError(
-                f"topic {where.topic} has no partition {where.partition}",
-                f"topic {where.topic} with {len(info.partitions)} partitions",
-                "check the partitions in option assign or startingOffsets",
-            )
+        info = self._fresh(where.topic)
+        found = None if info is None else info.find(where.partition)
+        if info is None or found is None:  # it may have been added since
+            info, found = self._look_up_partition(where, deadline)
         if found.leader == NO_LEADER or found.leader not in self.brokers:
             raise RetriableRefusal(
                 ErrorCode.LEADER_NOT_AVAILABLE,
@@ -238,6 +234,21 @@ class Cluster:
                     "create it, or check its name and what this user may see",
                 )
         return [self._keep(self._checked(told[name])) for name in names]
+
+    def _look_up_partition(self, where: TopicPartition, deadline: Deadline) -> tuple[TopicInfo, PartitionInfo]:
+        patience = deadline.within(UNKNOWN_TOPIC_SECONDS)
+        backoff = Backoff(self.pace, self.settings)
+        while True:
+            info = self._look_up([where.topic], deadline)[0]
+            found = info.find(where.partition)
+            if found is not None:
+                return info, found
+            if not backoff.pause(patience):
+                raise UnknownTopicError(
+                    f"topic {where.topic} has no partition {where.partition}",
+                    f"topic {where.topic} with {len(info.partitions)} partitions",
+                    "check the partitions in option assign or startingOffsets",
+                )
 
     def _checked(self, told: MetadataResponseTopic) -> TopicInfo:
         if told.error_code:

@@ -108,9 +108,20 @@ def test_a_partition_without_a_leader_is_waited_for_until_the_deadline_and_named
         assert max(fake.pace.slept) <= 1.2 and fake.pace.slept[0] == pytest.approx(0.1)
 
 
-def test_a_partition_that_does_not_exist_is_told_at_once() -> None:
-    with FakeCluster() as fake, pytest.raises(UnknownTopicError, match="no partition 7"):
-        latest(fake.connect(), [TopicPartition(TOPIC, 7)])
+def test_a_partition_that_does_not_exist_is_told_soon() -> None:
+    with FakeCluster() as fake:
+        with pytest.raises(UnknownTopicError, match="no partition 7"):
+            latest(fake.connect(), [TopicPartition(TOPIC, 7)])
+        assert 1 < sum(fake.pace.slept) <= 2
+
+
+def test_a_partition_that_was_added_since_is_found() -> None:
+    with FakeCluster() as fake:
+        cluster = fake.connect()
+        assert len(cluster.topic(TOPIC).partitions) == 1
+        fake.leaders[1] = 1
+        assert latest(cluster, [ONE]) == {ONE: 0}
+        assert not fake.pace.slept
 
 
 def test_nobody_there_names_all_who_were_asked() -> None:
