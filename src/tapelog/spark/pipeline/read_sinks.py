@@ -63,8 +63,10 @@ def read_writes(fields: Fields, cluster: dict[str, str], *, letters: bool = Fals
 def _read_topic(fields: Fields, cluster: dict[str, str], letters: bool) -> TopicSink:
     options = dict(cluster)
     options["topic"] = fields.text("topic") or ""
-    key, value, form = None, None, "json"
     columns: tuple[str, ...] = ()
+    key: str | None = None
+    value: str | None = "value"
+    form = "raw"  # letters are made as records, headers and all: nothing is left to encode
     if not letters:
         key, value = fields.text("key"), fields.text("value")
         columns = fields.texts("columns")

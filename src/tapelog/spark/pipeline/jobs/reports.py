@@ -15,12 +15,11 @@ _BYTES: Final = "coalesce(octet_length(key), 0) + coalesce(octet_length(value), 
 
 def skew(spark: Any, topic: str, options: Mapping[str, str], *, top: int) -> dict[str, Any]:
     """What partitions and keys of a topic hold."""
+    from pyspark.sql import functions as F
+
     given = {**options, "subscribe": topic, "columns": "key,value,partition"}
     rows = spark.read.format("tapelog").options(**given).load().selectExpr("key", "partition", f"{_BYTES} AS size")
-    by_key = (
-        rows.groupBy("partition", "key").agg({"*": "count", "size": "sum"}).toDF("partition", "key", "records", "bytes")
-    )
-    by_key = by_key.persist()
+    by_key = rows.groupBy("partition", "key").agg(F.count("*").alias("records"), F.sum("size").alias("bytes")).persist()
     try:
         per_partition = by_key.groupBy("partition").sum("records", "bytes").collect()
         heaviest = by_key.orderBy("bytes", ascending=False).limit(max(top, KEYS_KEPT)).collect()

@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ from tapelog.spark.pipeline.references import References
 from tapelog.spark.pipeline.run.frames import Frames
 from tapelog.spark.pipeline.run.letters import letters_frame
 from tapelog.spark.pipeline.run.places import resolved
+from tapelog.spark.pipeline.run.running import Running
 from tapelog.spark.pipeline.run.session import make_session
 from tapelog.spark.pipeline.run.sinks import Writing
 from tapelog.spark.pipeline.run.topics import make_missing, waiting
@@ -76,7 +78,7 @@ class _Engine:
         self._base = self._file.parent if self._file.suffix else Path.cwd()
         self._references = References(plan.pipeline.file, env, lambda path: (self._base / path).read_text("utf-8"))
         self._report = Report(plan.pipeline.name)
-        self._queries: dict[str, Any] = {}
+        self._queries: dict[str, Running] = {}
         self._saved_at = 0.0
         log = orders.runs.log_path(plan.pipeline.name) if orders.runs is not None else None
         self._log = log
@@ -158,7 +160,8 @@ class _Engine:
             writing.write(frame, writes, name=query.name)
             return
         base = resolved(self._references.text(pipeline.checkpoint, "checkpoint"), self._base).rstrip("/")
-        self._queries[query.name] = writing.start(
+        start = partial(
+            writing.start,
             frame,
             writes,
             name=f"{pipeline.name}.{query.name}",
@@ -166,6 +169,9 @@ class _Engine:
             trigger=(query.sink.trigger if query.sink else None) or pipeline.trigger,
             checkpoint=f"{base}/{query.name}",
         )
+        running = Running(start, _plain)
+        running.begin()
+        self._queries[query.name] = running
 
     def _aim(self) -> None:
         """Where a run that ends by itself will end."""
@@ -180,23 +186,30 @@ class _Engine:
 
     def _watch(self) -> None:
         while self._queries:
-            self._look()
-            running = [query for query in self._queries.values() if query.isActive]
-            if not running or self._orders.stopping():
-                self._look()
+            running = any(query.active for query in self._queries.values())
+            again = self._look()
+            if self._orders.stopping() or not (running or again):
                 return
             time.sleep(LOOK_S)
 
-    def _look(self) -> None:
+    def _look(self) -> bool:
+        """Take in what the queries say; True: one of them was started again."""
+        again = False
         for name, query in self._queries.items():
-            for progress in query.recentProgress[-20:]:
-                self._report.queries[name].add(_plain(progress))
-            failure = query.exception()
-            if failure is not None:
-                raise self._failed(next(one for one in self._plan.queries if one.name == name), str(failure))
+            for report in query.reports():
+                self._report.queries[name].add(report)
+            failure = query.failure()
+            if failure is None:
+                continue
+            if not query.may_begin_again(failure):
+                raise self._failed(next(one for one in self._plan.queries if one.name == name), failure)
+            if not self._orders.stopping():
+                query.begin()
+                again = True
         self._orders.report(self._report)
         if time.monotonic() - self._saved_at >= SAVE_S:
             self._save()
+        return again
 
     def _failed(self, query: Query, text: str) -> QueryError:
         letters = self._plan.pipeline.dead_letters
@@ -212,10 +225,7 @@ class _Engine:
 
     def _stop_all(self) -> None:
         for query in self._queries.values():
-            try:
-                query.stop()
-            except Exception:  # it has ended, or Spark has: nothing is left to stop
-                continue
+            query.stop()
 
     def _say(self, state: str, doing: str) -> None:
         self._report.state, self._report.doing = state, doing
