@@ -51,7 +51,14 @@ def test_getting_started_works_line_by_line(
 
 
 OPERATE = ["bounds.md", "cluster.md", "compaction.md", "disks.md", "router.md", "tier.md", "tier-reads.md"]
-PAGES = ["getting-started.md", "cli.md", "lag.md", *(f"../operate/{page}" for page in OPERATE)]
+PAGES = [
+    "getting-started.md",
+    "cli.md",
+    "lag.md",
+    "pipelines.md",
+    "spark-install.md",
+    *(f"../operate/{page}" for page in OPERATE),
+]
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -63,7 +70,9 @@ def test_every_command_and_option_in_the_guide_exists(page: str, capsys: pytest.
     checked = 0
     for line in spoken:
         for part in re.split(r"\s\|\s", line):
-            match = re.search(r"\btape ((?:topic|group|config|txn|cluster|broker|tier) [a-z-]+|[a-z]+)(?= |$)", part)
+            match = re.search(
+                r"\btape ((?:topic|group|config|txn|cluster|broker|tier|spark|pipeline) [a-z-]+|[a-z]+)(?= |$)", part
+            )
             if match is None:
                 continue
             words = tuple(match[1].split())
@@ -75,5 +84,7 @@ def test_every_command_and_option_in_the_guide_exists(page: str, capsys: pytest.
                     continue
                 assert re.search(rf"(?<![\w-]){re.escape(option)}(?![\w-])", helps[words]), (line, option)
                 checked += 1
-    few = page.endswith(("compaction.md", "disks.md", "tier.md", "tier-reads.md"))  # commands, hardly any options
+    few = page.endswith(
+        ("compaction.md", "disks.md", "spark-install.md", "tier.md", "tier-reads.md")
+    )  # commands, hardly any options
     assert helps and (few or checked >= 3), "no commands in it"
