@@ -13,6 +13,8 @@ at any moment leaves the log as it was, or the copy in its place with everything
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 from tapelog.base.ports import Disk, DiskError
@@ -31,7 +33,8 @@ INDEXES: Final = (names.INDEX, names.TIME_INDEX, names.TXN_INDEX)
 
 
 class Step:
-    """Batches [begin, end) of one segment; with `whole` its indexes as well, and then it is durable."""
+    """Batches [begin, end) of one segment; with `whole` its indexes as well. Done, it is durable: a sync of much more
+    would be the loop's, at the end, and others on that disk would wait behind it."""
 
     def __init__(self, owner: Relocation, base: int, begin: int, end: int, whole: bool) -> None:
         self.base = base
@@ -57,8 +60,7 @@ class Step:
                     raise FileNotFoundError(source.path)
                 target.write([piece])
                 position += len(piece)
-            if self.whole:
-                target.sync()
+            target.sync()
         finally:
             source.close()
             target.close()
@@ -134,6 +136,10 @@ class Relocation:
         """What is not copied yet, of batches."""
         return sum(segment.size - self._have.get(segment.base_offset, 0) for segment in self._segments())
 
+    def missing_segments(self) -> int:
+        """How many segments are not whole over there: each costs some syncs, however small it is."""
+        return len(self._segments())
+
     @property
     def end_offset(self) -> int:
         """Up to where whole segments are copied."""
@@ -146,17 +152,45 @@ class Relocation:
         found = segments.items[number:]
         return found if found[0].base_offset >= self._whole_below else found[1:]
 
+    def settling(self) -> Callable[[], None]:
+        """For a thread, before `settle_source`: what that would sync, so that little is left. DiskError."""
+        log, disk = self.log, self.log.disk
+        paths = [segment.path for segment in self._unsettled()]
+
+        def sync() -> None:
+            for path in paths:
+                with suppress(FileNotFoundError):  # retention was quicker
+                    file = disk.open(path)
+                    file.sync()
+                    file.close()
+            with suppress(FileNotFoundError):
+                disk.sync_dir(log.directory)
+
+        return sync
+
+    def _unsettled(self) -> list[Segment]:
+        """Those of the log that may have something which is not durable."""
+        segments = self.log.segments
+        return segments.items[max(0, segments.floor(self.log.durable_end)) :]
+
     def settle_source(self) -> None:
         """Before `complete`: write and sync what the log has, so that after a power cut both have the same. Blocks.
         DiskError: the log's own directory is of no use any more. What is durable is left to the flush rounds to say:
-        one of them may still be syncing other files of this log."""
-        self.log.write()
-        swap.withdraw(self.log)
-        ticket = self.log.begin_flush()
-        for file in ticket.files:
+        one of them may still be syncing files of this log, which have to be synced here all the same."""
+        log = self.log
+        log.write()
+        swap.withdraw(log)
+        ticket = log.begin_flush()
+        files = ticket.files
+        for segment in self._unsettled():
+            files.append(segment.file())
+            if segment is not log.active:
+                files.extend(segment.index_files())
+        for file in files:
             file.sync()
         if ticket.directory is not None:
             ticket.directory.close()
+        log.disk.sync_dir(log.directory)
 
     def complete(self, high_watermark: int) -> None:
         """Copy what is missing, make it durable and see that it can be opened. Blocks. DiskError: the log is as it

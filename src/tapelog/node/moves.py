@@ -30,7 +30,8 @@ log = logging.getLogger("tapelog.node")
 AT_ONCE: Final = 2
 """So many logs are copied at the same time; the others wait."""
 LAST_BYTES: Final = 1 << 20
-"""So little may be missing when the rest is copied at once."""
+LAST_SEGMENTS: Final = 3
+"""So little, and so few segments, may be missing when the rest is copied at once: the loop waits for that."""
 PREFERRED_MAX: Final = 10_000
 """So many replicas that are not here yet may have a directory waiting for them."""
 SOON_MS: Final = 20
@@ -126,6 +127,11 @@ class Moves:
                 running += 1
                 move.start()
 
+    def rate(self) -> int:
+        """Bytes a second for each that is under way: the setting is for all of them together."""
+        running = sum(move.running for move in self.all.values())
+        return max(1, self.node.setting_int("replica.alter.log.dirs.io.max.bytes.per.second") // max(1, running))
+
     def futures(self, path: str) -> list[FutureReplica]:
         """The copies in the making in a directory."""
         return [
@@ -167,6 +173,8 @@ class Move:
         self.over = False
         self._copying = False
         """Whether a step is under way."""
+        self._settled = False
+        """Whether what the log has was synced since much was missing."""
         self._failures = 0
         self.copy = self._new_copy()
         self.log.moving = True
@@ -208,13 +216,37 @@ class Move:
             self._anew(LATER_MS, "there is not enough room")
         elif not self._ready():
             return
-        elif copy.missing_bytes() <= LAST_BYTES:
-            self._finish()
+        elif copy.missing_bytes() <= LAST_BYTES and copy.missing_segments() <= LAST_SEGMENTS:
+            if self._settled:
+                self._finish()
+            else:
+                self._settle_source()
         else:
             step = copy.next_step()
             assert step is not None
             self._copying = True
             self.home.disk.start_job(step.run, lambda failure: self._stepped(copy, step, failure))
+
+    def _settle_source(self) -> None:
+        """In the background, what the loop would else have to wait for at the end."""
+        copy = self.copy
+
+        def settled(failure: Exception | None) -> None:
+            if self.owner.stopped or self.over or copy is not self.copy or not self._stands():
+                return
+            if failure is not None:
+                self._source_broke(failure)
+                return
+            self._settled = True
+            self._go_on()
+
+        self.log.disk.start_job(copy.settling(), settled)
+
+    def _source_broke(self, failure: Exception) -> None:
+        """What the log has could not be made durable where it is."""
+        error = failure if isinstance(failure, DiskError) else DiskError(str(failure))
+        self.end(str(error))
+        self.node.storage_broke(error, self.copy.source.disk)
 
     def _stands(self) -> bool:
         """Whether there is something to move, and where to."""
@@ -248,8 +280,8 @@ class Move:
         if failure is None:
             copy.stepped(step)
             size = step.end - step.begin
-            rate = max(1, self.node.setting_int("replica.alter.log.dirs.io.max.bytes.per.second"))
-            self.node.timers.after(min(1 + size * 1000 // rate, 60_000), self._go_on)
+            self._settled = self._settled and size <= LAST_BYTES
+            self.node.timers.after(min(1 + size * 1000 // self.owner.rate(), 60_000), self._go_on)
         elif isinstance(failure, FileNotFoundError) or not self._stands():
             self._rest(SOON_MS)  # retention was quicker
         else:
@@ -277,8 +309,7 @@ class Move:
         try:
             copy.settle_source()
         except DiskError as error:
-            self.end(str(error))
-            node.storage_broke(error, copy.source.disk)
+            self._source_broke(error)
             return
         try:
             copy.complete(partition.high_watermark)
@@ -328,6 +359,7 @@ class Move:
         log.info("%s-%d begins anew to move: %s", self.partition.topic, self.partition.index, reason)
         self._discard()
         self.copy = self._new_copy()
+        self._settled = False
         self._rest(after_ms)
 
     def _rest(self, for_ms: int) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from tapelog.base.ports import DiskError
 from tapelog.log import relocation
 from tapelog.node import moves
 from tapelog.node.core import NodeCore
@@ -98,3 +100,17 @@ def left(rig: Rig, path: str) -> list[str]:
 
 def slow(rig: Rig, rate: int = 1000) -> None:
     core_of(rig).settings.static["replica.alter.log.dirs.io.max.bytes.per.second"] = str(rate)
+
+
+def quick_jobs(disk: SimDisk) -> None:
+    """Jobs of a disk are done at once from now on, however long its flush rounds take."""
+
+    def start_job(work: Callable[[], None], done: Callable[[Exception | None], None]) -> None:
+        failure: Exception | None = None
+        try:
+            work()
+        except (DiskError, OSError) as error:
+            failure = error
+        done(failure)
+
+    disk.start_job = start_job  # type: ignore[method-assign]

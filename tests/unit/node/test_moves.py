@@ -6,6 +6,7 @@ import pytest
 
 from tapelog.base.ports import DiskError
 from tapelog.log import relocation
+from tapelog.log.relocation import Relocation
 from tapelog.sim.disk import SimDisk
 from tapelog.wire.errors import ErrorCode
 from tests.support.rig import TOPIC, Rig, produce_request
@@ -22,6 +23,7 @@ from tests.unit.node.moving import (
     left,
     move,
     moved,
+    quick_jobs,
     slow,
     small_steps,
     value,
@@ -98,6 +100,22 @@ def test_the_rate_is_kept(rig: Rig) -> None:
     assert moved(rig)
 
 
+def test_two_that_move_at_the_same_time_share_the_rate() -> None:
+    rig = Rig(directories=(HERE, THERE), cordoned_log_dirs=THERE)
+    rig.create(partitions=2, internal_segment_bytes="600")
+    for number in range(RECORDS):
+        for index in (0, 1):
+            assert rig.produce(rig.batch(value(number)), index=index).error_code == 0
+    core_of(rig).settings.static.pop("cordoned.log.dirs", None)
+    slow(rig)
+    logs = [rig.partition(index=index).log for index in (0, 1)]
+    assert [move(rig, index=index) for index in (0, 1)] == [0, 0]
+    rig.node.pass_time(sum(log.size_bytes for log in logs) * 2 // 3)
+    assert [log.directory.partition("/")[0] for log in logs] == [HERE, HERE]
+    assert moved(rig)
+    assert [log.directory.partition("/")[0] for log in logs] == [THERE, THERE]
+
+
 def test_what_comes_in_the_meantime_comes_along(rig: Rig) -> None:
     slow(rig, 8000)
     move(rig)
@@ -118,6 +136,7 @@ def test_answers_that_wait_for_the_old_disk_come_when_the_new_one_has_it(rig: Ri
     others = rig.later(produce_request((TOPIC, 0, rig.batch(value(RECORDS + 1)))), 9, rig.connect())
     rig.node.pass_time(10)
     assert not answers and not others, "one is on its way to the old disk, one waits for the next round there"
+    quick_jobs(disk_of(rig, HERE))
     core_of(rig).moves.want(TOPIC, 0, THERE)
     rig.node.pass_time(2000)
     assert home(rig) == THERE
@@ -296,7 +315,10 @@ def test_a_copy_whose_log_went_on_elsewhere_is_not_served_while_that_is_offline(
     assert everything(rig) == [value(number) for number in range(RECORDS + 1)]
 
 
-def test_a_sync_of_the_old_log_that_fails_takes_its_directory_offline() -> None:
+@pytest.mark.parametrize("when", ["in the background", "at the end"])
+def test_a_sync_of_the_old_log_that_fails_takes_its_directory_offline(
+    when: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rig = grown(directories=("meta", HERE, THERE))
     here = disk_of(rig, HERE)
     here.flush_ms_min = here.flush_ms_max = 60_000
@@ -305,6 +327,9 @@ def test_a_sync_of_the_old_log_that_fails_takes_its_directory_offline() -> None:
     others = rig.later(produce_request((TOPIC, 0, rig.batch(value(RECORDS + 1)))), 9, rig.connect())
     rig.node.pass_time(10)
     here.syncs_until_failure = 0
+    quick_jobs(here)
+    if when == "at the end":
+        monkeypatch.setattr(Relocation, "settling", lambda copy: lambda: None)
     core_of(rig).moves.want(TOPIC, 0, THERE)
     rig.node.pass_time(2000)
     assert list(core_of(rig).directory.offline) == [HERE]
