@@ -176,7 +176,8 @@ def _spawn(command: list[str]) -> subprocess.Popen[bytes]:
         command,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        # keys are told apart by Python's hash of them: nobody may know its seed, and choose keys that collide
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONHASHSEED": "random"},
         process_group=0,  # Ctrl-C in a terminal is the node's affair. In a session of its own nice would mean nothing
     )
 

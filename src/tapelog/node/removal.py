@@ -101,6 +101,7 @@ def _is_ours_alone(fd: int) -> bool:
         if os.fstat(fd).st_nlink:
             return False
         fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)  # who opened it by /proc would end this process with SIGIO
     except (AttributeError, OSError):
         return False
     return True

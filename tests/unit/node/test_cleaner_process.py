@@ -174,3 +174,17 @@ def test_a_child_that_is_told_to_rest_does_nothing_and_goes_on_when_told(place: 
     assert place.worker.cpu_s() is not None
     place.worker.stop()
     assert place.worker.cpu_s() is None
+
+
+def test_nobody_knows_by_which_hash_keys_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONHASHSEED", "0")
+    place = Place(tmp_path)
+    try:
+        place.fill(3)
+        assert isinstance(place.clean(), Done)
+        environment = Path(f"/proc/{place.worker.pid}/environ").read_bytes().split(b"\0")
+        assert b"PYTHONHASHSEED=random" in environment
+    finally:
+        place.worker.stop()
+        place.log.close_files()
+        place.disk.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import signal
 import threading
 from pathlib import Path
 
@@ -41,6 +42,29 @@ def test_the_name_goes_at_once_and_the_space_bit_by_bit(tmp_path: Path) -> None:
     go_on.set()
     until(idle, "the file is gone")
     assert left == [SIZE - PIECE_BYTES * number for number in range(1, 8)]
+
+
+def test_who_opens_a_file_that_is_going_is_let_in(tmp_path: Path) -> None:
+    """A lease that is still held would keep him waiting, and send this process a signal that ends it."""
+    path, opened, signals = large(tmp_path), list[int](), list[int]()
+    done = threading.Event()
+
+    def pause(_: float) -> None:
+        for entry in Path("/proc/self/fd").iterdir():
+            if not opened and _is(entry, path):
+                opened.append(os.open(entry, os.O_RDWR | os.O_NONBLOCK))
+        done.set()
+
+    before = signal.signal(signal.SIGIO, lambda number, _: signals.append(number))
+    try:
+        Removal(pause).remove(str(path))
+        until(idle, "nothing is left to do")
+        assert done.is_set() and len(opened) == 1
+        assert signals == []
+    finally:
+        signal.signal(signal.SIGIO, before)
+        for fd in opened:
+            os.close(fd)
 
 
 def _is(entry: Path, path: Path) -> bool:
