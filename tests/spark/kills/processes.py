@@ -44,3 +44,29 @@ def kill(process: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+def workplace(process: int) -> Path | None:
+    """The directory it runs in; None when it is gone."""
+    try:
+        return Path(os.readlink(f"/proc/{process}/cwd"))
+    except OSError:
+        return None
+
+
+def environment(process: int) -> dict[str, str]:
+    """What it was started with; empty when it is gone."""
+    try:
+        told = Path(f"/proc/{process}/environ").read_bytes().decode(errors="replace")
+    except OSError:
+        return {}
+    return dict(one.split("=", 1) for one in told.split("\0") if "=" in one)
+
+
+def libraries(process: int, name: str) -> set[Path]:
+    """Files with this in their name that it has loaded."""
+    try:
+        lines = Path(f"/proc/{process}/maps").read_text(errors="replace").splitlines()
+    except OSError:
+        return set()
+    return {Path(line.split(maxsplit=5)[5]) for line in lines if name in line}

@@ -1,4 +1,4 @@
-"""The rounds: wait a moment by chance, kill somebody by chance, see that the query goes on."""
+"""The rounds: wait for a moment, kill somebody by chance, see that the query goes on."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from tests.spark.kills.accounts import LakeReader, Reader
 from tests.spark.kills.brokers import Brokers
-from tests.spark.kills.processes import children, descendants, kill, words
-from tests.spark.kills.standalone import Driver, Standalone
+from tests.spark.kills.moments import Moments
+from tests.spark.kills.processes import children, descendants, environment, kill, libraries, words, workplace
+from tests.spark.kills.standalone import ROOT, Driver, Standalone
 
-VICTIMS = ("task", "task", "executor", "driver", "driver", "broker")
-PROGRESS_S_MAX = 240.0
+VICTIMS = ("task", "executor", "driver", "broker")
+PROGRESS_S_MAX = 400.0
+SOMEBODY_S_MAX = 30.0
 PAUSE_S_MAX = 3.0
 
 Say = Callable[[str], None]
@@ -29,19 +32,23 @@ class Harness:
     driver: Driver
     brokers: Brokers
     reader: Reader | LakeReader
+    moments: Moments
     chance: random.Random
     say: Say
     victims: tuple[str, ...] = VICTIMS
     killed: Counter[str] = field(default_factory=Counter)
     failures: int = 0
     """How often the query ended by itself and was started again."""
+    workplaces: set[Path] = field(default_factory=set)
+    """Directories of executors in which tasks were seen."""
 
     def round(self, number: int) -> None:
         """One kill, and the query going on after it."""
         self.keep_running(self.chance.uniform(0, PAUSE_S_MAX))
+        self.look_at_tasks()
         victim = self.chance.choice(self.victims)
+        self.moments.wait(self.chance)
         whom = self._kill(victim)
-        self.killed[victim] += 1
         before, at = len(self.reader.seen), time.monotonic()
         self.progress(before)
         took = time.monotonic() - at
@@ -59,7 +66,7 @@ class Harness:
         over = time.monotonic() + seconds
         while True:
             if self.driver.ended:
-                if self.driver.starts and self.driver.starts > self.killed["driver"] + self.failures:
+                if self.driver.starts > self.killed["driver"] + self.failures:
                     self.failures += 1
                     self.say("the query ended by itself: " + _last_error(self.driver.log()))
                 self.driver.start()
@@ -68,31 +75,70 @@ class Harness:
                 return
             time.sleep(min(0.1, left))
 
+    def look_at_tasks(self) -> None:
+        """Note who runs tasks; on a cluster, nothing of our environment may be within their reach."""
+        if not self.spark.workers:
+            return
+        for worker in self._task_workers():
+            place, path = workplace(worker), environment(worker).get("PYTHONPATH", "")
+            loaded = libraries(worker, "libarrow.so")
+            if place is None or not loaded:
+                continue  # it has ended, or has only just begun
+            assert str(ROOT) not in path, f"an executor's PYTHONPATH reaches our sources: {path}"
+            assert all(one.is_relative_to(place) for one in loaded), f"{loaded} were not taken from the archive"
+            self.workplaces.add(place)
+
     def _kill(self, victim: str) -> str:
-        if victim == "broker":
-            name = self.brokers.kill_one(self.chance)
-            self.keep_running(self.chance.uniform(0.2, PAUSE_S_MAX))
-            self.brokers.bring_back()
-            return name
-        if victim == "driver":
-            how = self.chance.choice(("jvm", "python", "both"))
-            self.driver.kill(how)
-            return how
-        if victim == "executor" and (executors := self.spark.executors()):
-            kill(executors[self.chance.randrange(len(executors))])
-            return "executor"
-        workers = self._task_workers()
-        if not workers:
-            return "nobody was there"
-        kill(workers[self.chance.randrange(len(workers))])
-        return "Python worker"
+        match victim:
+            case "broker":
+                self.moments.note(victim)  # nobody could be asked afterwards
+                whom = self.brokers.kill_one(self.chance)
+                self.killed[victim] += 1
+                self.keep_running(self.chance.uniform(0.2, PAUSE_S_MAX))
+                self.brokers.bring_back()
+            case "driver":
+                whom = self.chance.choice(("jvm", "python", "both"))
+                left = self.driver.strike(whom)
+                self.killed[victim] += 1
+                self.moments.note(victim)
+                self.driver.bury(left)
+            case "executor":
+                whom = self._strike(victim, [self._one_of(self.spark.executors)])
+            case _:
+                daemon = self._one_of(self._busy_daemons)
+                workers = children(daemon)
+                few = self.chance.random() < 0.5
+                whom = self._strike(victim, [self.chance.choice(workers)] if few and workers else workers)
+        return whom
+
+    def _strike(self, victim: str, processes: list[int]) -> str:
+        """-9 to all of them."""
+        told = sum(kill(process) for process in processes)
+        self.killed[victim] += bool(told)
+        self.moments.note(victim)
+        return f"{told} process{'' if told == 1 else 'es'}"
+
+    def _one_of(self, who: Callable[[], list[int]]) -> int:
+        """Somebody; there must be one before long."""
+        over = time.monotonic() + SOMEBODY_S_MAX
+        while not (there := who()):
+            assert time.monotonic() < over, f"nobody to kill for {SOMEBODY_S_MAX:g} s\n{self.driver.log()}"
+            self.keep_running(0.05)
+        return self.chance.choice(there)
+
+    def _busy_daemons(self) -> list[int]:
+        return [daemon for daemon in self._daemons() if children(daemon)]
+
+    def _daemons(self) -> list[int]:
+        """Parents of the Python workers of tasks, below executors or, in local mode, below the driver."""
+        above = self.spark.executors() if self.spark.workers else self.driver.below()
+        below = dict.fromkeys(child for one in above for child in (one, *descendants(one)))
+        parents = dict.fromkeys(one for one in below if "pyspark.daemon pyspark.worker" in words(one))
+        workers = {child for one in parents for child in children(one)}  # forked: they are called the same
+        return [one for one in parents if one not in workers]
 
     def _task_workers(self) -> list[int]:
-        """Workers that Python's daemon has forked for tasks, in executors or, in local mode, below the driver."""
-        above = self.spark.executors() or self.driver.below()
-        below = [child for one in above for child in (one, *descendants(one))]
-        daemons = [one for one in dict.fromkeys(below) if "pyspark.daemon" in words(one)]
-        return [child for daemon in daemons for child in children(daemon)]
+        return [child for daemon in self._daemons() for child in children(daemon)]
 
 
 def _last_error(log: str) -> str:
@@ -100,12 +146,14 @@ def _last_error(log: str) -> str:
     return lines[-1][:300] if lines else "without a word"
 
 
-def summary(harness: Harness, rounds: int, seconds: float, verdict: dict[str, Any]) -> dict[str, Any]:
+def summary(harness: Harness, rounds: int, seconds: float) -> dict[str, Any]:
     """For the report."""
     return {
         "rounds": rounds,
         "killed": dict(sorted(harness.killed.items())),
         "driver_starts": harness.driver.starts,
         "ended_by_itself": harness.failures,
+        "executors_with_tasks": len(harness.workplaces),
+        "workers_with_tasks": len({place.parent.parent for place in harness.workplaces}),
         "seconds": round(seconds),
-    } | verdict
+    }

@@ -48,6 +48,7 @@ class Standalone:
             "SPARK_SCALA_VERSION": next(self.home.glob("jars/spark-core_*.jar")).name.split("_")[1].split("-")[0],
         }
         env = {name: value for name, value in env.items() if value}
+        _lacks_our_packages(env)
         port, ui = free_ports(2)
         self.master = f"spark://127.0.0.1:{port}"
         java = [shutil.which("java") or "java", *JVM, "-Dspark.deploy.maxExecutorRetries=-1"]
@@ -84,6 +85,13 @@ class Standalone:
             process.wait(20)
 
 
+def _lacks_our_packages(env: dict[str, str]) -> None:
+    """The executors' Python must find nothing of ours by itself: what their tasks use is from the archive then."""
+    for name in ("tapelog", "pyarrow"):
+        look = f"import importlib.util as u; raise SystemExit(u.find_spec({name!r}) is not None)"
+        assert subprocess.run([PYTHON, "-c", look], env=env, cwd="/").returncode == 0, f"executors have {name}"
+
+
 class Driver:
     """The query's driver: started again whenever it has ended."""
 
@@ -116,16 +124,20 @@ class Driver:
         """Everything that descends from it: the JVM, and workers of Python."""
         return [] if self._process is None else descendants(self._process.pid)
 
-    def kill(self, how: str) -> None:
-        """-9 to the JVM alone, to Python alone, or to both; whoever is left has some seconds to notice."""
+    def strike(self, how: str) -> list[int]:
+        """-9 to the JVM alone, to Python alone, or to both; which JVMs there were."""
         if self._process is None:
-            return
+            return []
         java = [child for child in self.below() if "java" in words(child).split(" ")[0]]
         if how != "python":
             for process in java:
                 kill(process)
         if how != "jvm":
             self._process.kill()
+        return java
+
+    def bury(self, java: list[int]) -> None:
+        """Whoever is left of a driver has some seconds to notice; then nobody is."""
         over = time.monotonic() + 5
         while (not self.ended or any(words(process) for process in java)) and time.monotonic() < over:
             time.sleep(0.05)
