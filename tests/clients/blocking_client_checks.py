@@ -28,7 +28,7 @@ from tapelog.client.errors import (
 )
 from tapelog.client.fetch import fetch_range
 from tapelog.client.fetched import Fetched
-from tapelog.client.groups import commit, committed
+from tapelog.client.groups import commit, committed, committed_in
 from tapelog.client.metadata import TopicPartition
 from tapelog.client.offsets import READ_COMMITTED, READ_UNCOMMITTED, earliest, for_times, latest
 from tapelog.client.pool import lend
@@ -187,6 +187,16 @@ def groups_without_members_keep_offsets_for_all_to_see(place: Place) -> None:
             one: (7, "batch 3"),
         }
         assert list(committed(cluster, group, [one])) == [one]
+        several = [group, *(f"{group}-{number}" for number in range(30))]
+        commit(cluster, several[7], {one: 9})
+        told_of = committed_in(cluster, several)
+        assert set(told_of) == set(several)
+        assert {
+            name: {at.partition: it.offset for at, it in told_of[name].items()} for name in several if told_of[name]
+        } == {
+            group: {0: 5, 1: 7},
+            several[7]: {1: 9},
+        }
     asked = ConsumerGroupTopicPartitions(group, [TheirPartition(topic, 0), TheirPartition(topic, 1)])
     told = place.admin.list_consumer_group_offsets([asked])[group].result(20)
     assert sorted((one.partition, one.offset) for one in told.topic_partitions) == [(0, 5), (1, 7)]

@@ -133,6 +133,28 @@ def test_a_task_that_looks_at_its_own_marker_only_is_caught_by_the_driver() -> N
     assert not seen(task=only_own_marker)
 
 
+class Fewer(Spark):
+    """A query that is started again with fewer tasks than it died with: the same rows, dealt out otherwise."""
+
+    def rows(self, batch: int, partition: int) -> list[Any]:
+        return [(batch, number) for number in range(7)][partition :: self.partitions]
+
+    def _batch(self, run: str, batch: int) -> bool:
+        self.partitions = 6 if run == "run1" else 1 + len(run) % 2
+        return super()._batch(run, batch)
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=150, deadline=None)
+def test_a_batch_that_comes_again_in_fewer_tasks_is_not_written_twice(seed: int) -> None:
+    spark = Fewer(random.Random(seed).randrange, partitions=6, batches=2)
+    try:
+        assert spark.run() == spark.wanted()
+    except AssertionError as stopped:
+        assert "no progress" in str(stopped), stopped  # it stops rather than
+    assert max(spark.brokers.topic.values(), default=0) <= 1
+
+
 def iter_nothing() -> Generator[Any, Any, None]:
     """A driver that does nothing."""
     return

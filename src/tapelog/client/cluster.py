@@ -168,9 +168,11 @@ class Cluster:
 
     def find_coordinators(self, kind: int, keys: Sequence[str], deadline: Deadline) -> None:
         """Learn the coordinators of many at once. Inside `retry`."""
+        missing = [key for key in dict.fromkeys(keys) if (kind, key) not in self._coordinators]
+        if not missing:
+            return
         link = self.any_link(deadline)
         version = link.versions.choose(FindCoordinatorRequest)
-        missing = [key for key in dict.fromkeys(keys) if (kind, key) not in self._coordinators]
         if version >= 4:
             request = FindCoordinatorRequest(key_type=kind, coordinator_keys=missing)
             answer = link.call(request, FindCoordinatorResponse, version, deadline)

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from tapelog.client.cluster import GROUP, Cluster
 from tapelog.client.errors import ClientError, Retriable, refusal
+from tapelog.client.link import Link
 from tapelog.client.metadata import TopicPartition
 from tapelog.client.pace import Deadline
 from tapelog.wire.messages.offset_commit_request import (
@@ -21,10 +22,16 @@ from tapelog.wire.messages.offset_fetch_request import (
     OffsetFetchRequestTopic,
     OffsetFetchRequestTopics,
 )
-from tapelog.wire.messages.offset_fetch_response import OffsetFetchResponse
+from tapelog.wire.messages.offset_fetch_response import (
+    OffsetFetchResponse,
+    OffsetFetchResponseTopic,
+    OffsetFetchResponseTopics,
+)
 
 NAMES_MOST: Final = 9
 """From version 10 on, both requests name topics by id; up to 9, by name."""
+GROUPS_MAX: Final = 500
+"""Of one request."""
 _GROUPS_FROM: Final = 8
 _STABLE_FROM: Final = 7
 
@@ -50,15 +57,41 @@ def committed(
     With require_stable, an offset that an open transaction may still change is waited for.
     """
     limit = deadline or cluster.deadline()
-    return cluster.retry(
-        f"read the offsets of group {group}", lambda: _fetch(cluster, group, where, require_stable, limit), limit
-    )
+
+    def attempt() -> dict[TopicPartition, Committed]:
+        link = cluster.coordinator(GROUP, group, limit)
+        return _fetch(link, [group], where, require_stable, limit)[group]
+
+    return cluster.retry(f"read the offsets of group {group}", attempt, limit)
+
+
+def committed_in(
+    cluster: Cluster, groups: Sequence[str], *, require_stable: bool = True, deadline: Deadline | None = None
+) -> dict[str, dict[TopicPartition, Committed]]:
+    """The same for many groups, asked together: all that each of them has committed."""
+    limit = deadline or cluster.deadline()
+    found: dict[str, dict[TopicPartition, Committed]] = {}
+
+    def attempt() -> None:
+        left = [group for group in dict.fromkeys(groups) if group not in found][:GROUPS_MAX]
+        cluster.find_coordinators(GROUP, left, limit)
+        by_link: dict[Link, list[str]] = {}
+        for group in left:
+            by_link.setdefault(cluster.coordinator(GROUP, group, limit), []).append(group)
+        for link, some in by_link.items():
+            several = link.versions.choose(OffsetFetchRequest, NAMES_MOST) >= _GROUPS_FROM
+            for part in [some] if several else [[group] for group in some]:
+                found.update(_fetch(link, part, None, require_stable, limit))
+
+    while len(found) < len(set(groups)):
+        cluster.retry("read the offsets of groups", attempt, limit)
+    return found
 
 
 def _fetch(
-    cluster: Cluster, group: str, where: Sequence[TopicPartition] | None, require_stable: bool, deadline: Deadline
-) -> dict[TopicPartition, Committed]:
-    link = cluster.coordinator(GROUP, group, deadline)
+    link: Link, groups: Sequence[str], where: Sequence[TopicPartition] | None, require_stable: bool, deadline: Deadline
+) -> dict[str, dict[TopicPartition, Committed]]:
+    """Of groups with one coordinator; up to version 7 a request takes one."""
     version = link.versions.choose(OffsetFetchRequest, NAMES_MOST)
     names = None if where is None else _by_topic(where)
     if version >= _GROUPS_FROM:
@@ -68,35 +101,39 @@ def _fetch(
             else [OffsetFetchRequestTopics(topic, partition_indexes=p) for topic, p in names.items()]
         )
         request = OffsetFetchRequest(
-            groups=[OffsetFetchRequestGroup(group, topics=named)], require_stable=require_stable
+            groups=[OffsetFetchRequestGroup(group, topics=named) for group in groups], require_stable=require_stable
         )
     else:
         old = None if names is None else [OffsetFetchRequestTopic(topic, p) for topic, p in names.items()]
-        request = OffsetFetchRequest(group, old, require_stable=require_stable and version >= _STABLE_FROM)
+        request = OffsetFetchRequest(groups[0], old, require_stable=require_stable and version >= _STABLE_FROM)
     answer = link.call(request, OffsetFetchResponse, version, deadline)
-    code = answer.error_code
+    if answer.error_code:
+        raise refusal(answer.error_code, f"tell the offsets of group {groups[0]}", f"group {groups[0]}")
+    if version < _GROUPS_FROM:
+        return {groups[0]: _told(groups[0], answer.topics)}
+    found: dict[str, dict[TopicPartition, Committed]] = {}
+    for one in answer.groups:
+        if one.error_code:
+            raise refusal(one.error_code, f"tell the offsets of group {one.group_id}", f"group {one.group_id}")
+        found[one.group_id] = _told(one.group_id, one.topics)
+    missing = [group for group in groups if group not in found]
+    if missing:
+        raise Retriable(f"the broker did not answer for group {missing[0]}", f"group {missing[0]}")
+    return found
+
+
+def _told(
+    group: str, topics: Sequence[OffsetFetchResponseTopic] | Sequence[OffsetFetchResponseTopics]
+) -> dict[TopicPartition, Committed]:
     found: dict[TopicPartition, Committed] = {}
-    told = [(topic.name, one) for topic in answer.topics for one in topic.partitions]
-    rows = [
-        (name, one.partition_index, one.committed_offset, one.metadata, one.committed_leader_epoch, one.error_code)
-        for name, one in told
-    ]
-    for one_group in answer.groups:
-        code = code or one_group.error_code
-        for topic in one_group.topics:
-            rows += [
-                (topic.name, p.partition_index, p.committed_offset, p.metadata, p.committed_leader_epoch, p.error_code)
-                for p in topic.partitions
-            ]
-    if code:
-        raise refusal(code, f"tell the offsets of group {group}", f"group {group}")
-    for name, partition, offset, metadata, epoch, error in rows:
-        if error:
-            raise refusal(
-                error, f"tell the offset of {name}-{partition} in group {group}", f"group {group}, topic {name}"
-            )
-        if offset >= 0:
-            found[TopicPartition(name, partition)] = Committed(offset, metadata or "", epoch)
+    for topic in topics:
+        for one in topic.partitions:
+            if one.error_code:
+                doing = f"tell the offset of {topic.name}-{one.partition_index} in group {group}"
+                raise refusal(one.error_code, doing, f"group {group}, topic {topic.name}")
+            if one.committed_offset >= 0:
+                told = Committed(one.committed_offset, one.metadata or "", one.committed_leader_epoch)
+                found[TopicPartition(topic.name, one.partition_index)] = told
     return found
 
 

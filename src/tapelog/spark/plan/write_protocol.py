@@ -13,17 +13,23 @@ carry the proof:
 - what is committed carries its marker, so whoever reads the markers of all ids knows whether the batch is there;
 - before a run commits a partition for the first time it takes all its other ids: from then on nobody of an earlier run
   (a driver's worker that outlived it, say) can commit, and what he had committed shows in the markers read after that.
+
+All this goes by the number of a Spark partition. A batch that comes again in fewer of them would write anew what the
+missing ones have committed; so the first commit of a run looks at the numbers behind its own, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from tapelog.client.producer_settings import OpenTransaction
 from tapelog.spark.plan.errors import DOCS, PlanError, listed
 from tapelog.spark.plan.write_values import Marker, Tally, Work, Written, id_of, ids_of
+
+BEYOND: Final = 16
+"""So many Spark partitions in a row without a marker, and there are none behind them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +116,13 @@ def task(work: Work, *, check_replay: bool = True) -> Generator[Step, Any, Writt
     return Written(work, tally, opened, last)
 
 
-def commit(written: Sequence[Written]) -> Generator[Step, Any, None]:
+def commit(written: Sequence[Written], *, check_replay: bool = True) -> Generator[Step, Any, None]:
     """End the transactions of a batch; WriteError where one could not be committed. Repeating it does no harm."""
     chosen = [one for one in written if one.open is not None]
     strangers = [one for one in chosen if one.before is None or one.before.run != one.work.run]
-    there = yield from _keep_others_out(strangers)
+    there = yield from _keep_others_out(strangers, check_replay)
+    if strangers and check_replay:
+        yield from _check_beyond(strangers[0].work, 1 + max(one.work.partition for one in written))
     doubles = tuple(one.open for one in there if one.open is not None)
     if doubles:
         yield End(doubles, commit=False)
@@ -163,7 +171,7 @@ def due_timeout(written: Sequence[Written]) -> str:
     return "off" if any(one.two_phase for one in written) else f"{written[0].timeout_ms} ms"
 
 
-def _keep_others_out(strangers: Sequence[Written]) -> Generator[Step, Any, list[Written]]:
+def _keep_others_out(strangers: Sequence[Written], check_replay: bool) -> Generator[Step, Any, list[Written]]:
     """Take all other ids of partitions that this run commits for the first time; whose batch is there already."""
     others = {one.work.name: ids_of(one.work.prefix, one.work.partition, but=one.work.slot) for one in strangers}
     everything = tuple(name for ids in others.values() for name in ids)
@@ -175,8 +183,32 @@ def _keep_others_out(strangers: Sequence[Written]) -> Generator[Step, Any, list[
     for one in strangers:
         last = newest({name: found[name] for name in others[one.work.name] if name in found})
         if last is not None and _is_done(one.work, last):
+            if check_replay and last.batch == one.work.batch and last.tally.rows >= 0:
+                _check_same(one.work, last, one.tally)  # its task came before the commit was settled, and did not
             there.append(one)
     return there
+
+
+def _check_beyond(work: Work, partition: int) -> Generator[Step, Any, None]:
+    """ReplayError if Spark partitions from this one on, of which there were more, have committed the batch."""
+    while True:
+        ids = tuple(name for number in range(partition, partition + BEYOND) for name in ids_of(work.prefix, number))
+        still: list[str] | None = yield FindOpen(ids)
+        if still:
+            yield Take(tuple(still))  # nobody commits them any more
+        found: dict[str, Marker] = yield ReadMarkers(ids, settled=still is not None)
+        last = newest(found)
+        if last is None and not still:
+            return
+        if last is not None and (last.batch == work.batch or (last.batch > work.batch and not work.repeats)):
+            raise ReplayError(
+                f"Batch {work.batch} came again in {partition} Spark partitions, but some behind them have committed "
+                f"batch {last.batch}.",
+                "Exactly once needs the same rows in the same partition (no other number of partitions, no changed "
+                "source options or code).",
+                f"If the difference is meant, start once with option replayCheck=false. See {DOCS}.",
+            )
+        partition += BEYOND
 
 
 def _leave_nothing_open(written: Sequence[Written]) -> Generator[Step, Any, None]:

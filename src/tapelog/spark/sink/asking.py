@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar, assert_never
 
 from tapelog.client.cluster import Cluster
 from tapelog.client.errors import RefusedError
-from tapelog.client.groups import committed
+from tapelog.client.groups import committed_in
 from tapelog.client.settings import ConnectionSettings
 from tapelog.client.transactions import end_transactions, init_transactional, ongoing
 from tapelog.spark.plan.write_protocol import (
@@ -73,8 +73,7 @@ class Asking:
 def read_markers(cluster: Cluster, ids: Sequence[str], *, settled: bool) -> dict[str, Marker]:
     """The marker in the group of each id, where there is one."""
     found: dict[str, Marker] = {}
-    for name in ids:
-        told = committed(cluster, name, require_stable=settled)
+    for name, told in committed_in(cluster, ids, require_stable=settled).items():
         last = max(told.values(), key=lambda one: one.offset, default=None)
         marker = None if last is None else Marker.read(last.offset, last.metadata)
         if marker is not None:

@@ -68,7 +68,8 @@ class Sink:
         if not self.options.exactly_once or not written:
             return
         with lend(self.options.connection) as cluster:
-            drive(write_protocol.commit(written), Asking(cluster, written[0].timeout_ms, written[0].two_phase))
+            steps = write_protocol.commit(written, check_replay=self.options.replay_check)
+            drive(steps, Asking(cluster, written[0].timeout_ms, written[0].two_phase))
 
     def abort(self, messages: Sequence[Report | None], prefix: str | None) -> None:
         """End what is open. The failure that led here is what the user must see: a second one is only logged."""

@@ -9,6 +9,7 @@ import pytest
 
 from tapelog.client.producer_settings import OpenTransaction
 from tapelog.spark.plan.write_protocol import (
+    BEYOND,
     Begin,
     CountRows,
     End,
@@ -106,7 +107,35 @@ def test_an_older_version_of_a_batch_write_is_done() -> None:
 def test_the_first_commit_of_a_run_keeps_others_out_and_looks_again() -> None:
     asked, _ = play(commit([Written(WORK, FIVE, OPEN, marker(6))]), broker())
     others = ids_of("q", 3, but=0)
-    assert asked == [Take(others), ReadMarkers(others, settled=True), End((OPEN,), commit=True), FindOpen(others)]
+    behind = tuple(name for number in range(4, 4 + BEYOND) for name in ids_of("q", number))
+    assert asked == [
+        Take(others),
+        ReadMarkers(others, settled=True),
+        FindOpen(behind),
+        ReadMarkers(behind, settled=True),
+        End((OPEN,), commit=True),
+        FindOpen(others),
+    ]
+
+
+def test_a_batch_that_comes_again_in_fewer_partitions_stops_before_it_is_committed() -> None:
+    written = [Written(WORK, FIVE, OPEN, marker(6))]
+    for far in ("q-4.0", "q-17.3"):
+        with pytest.raises(ReplayError, match="Batch 7 came again in 4 Spark partitions") as raised:
+            play(commit(written), broker({far: marker(7)}))
+        assert "replayCheck" in str(raised.value) and len(str(raised.value).splitlines()) == 3
+    # there were more of them in an earlier batch, and behind those more still
+    with pytest.raises(ReplayError, match="have committed batch 7"):
+        play(commit(written), broker({"q-15.0": marker(6), "q-25.0": marker(7)}))
+    assert End((OPEN,), commit=True) in play(commit(written), broker({"q-4.0": marker(6)}))[0]
+    asked, _ = play(commit(written, check_replay=False), broker({"q-4.0": marker(7)}))
+    assert End((OPEN,), commit=True) in asked
+
+
+def test_transactions_that_are_open_behind_the_last_partition_are_ended_before_markers_are_read() -> None:
+    asked, _ = play(commit([Written(WORK, FIVE, OPEN, marker(6))]), broker(open_ids=("q-5.1",)))
+    took = asked.index(Take(("q-5.1",)))
+    assert isinstance(asked[took + 1], ReadMarkers) and asked.index(End((OPEN,), commit=True)) > took
 
 
 def test_later_commits_of_a_run_only_end_and_look_for_what_is_left_open() -> None:
@@ -118,6 +147,14 @@ def test_a_batch_that_another_run_committed_meanwhile_is_aborted_here() -> None:
     asked, _ = play(commit([Written(WORK, FIVE, OPEN, None)]), broker({"q-3.2": marker(7)}))
     assert End((OPEN,), commit=False) in asked
     assert End((), commit=True) in asked
+
+
+def test_a_batch_that_another_run_committed_meanwhile_with_other_rows_stops() -> None:
+    there = broker({"q-3.2": marker(7, tally=Tally(4, 10, 99))})
+    with pytest.raises(ReplayError, match="Batch 7 came again with other rows"):
+        play(commit([Written(WORK, FIVE, OPEN, None)]), there)
+    asked, _ = play(commit([Written(WORK, FIVE, OPEN, None)], check_replay=False), there)
+    assert End((OPEN,), commit=False) in asked
 
 
 def test_a_refused_commit_is_fine_if_its_own_marker_is_there() -> None:
