@@ -24,6 +24,8 @@ class S3Proxy(HttpHere):
         self.after: Callable[[str, str], None] = _ignore
         """Called with method and path before a request is forwarded, and when it was, before it is answered."""
         self.requests: list[tuple[str, str]] = []
+        self.answers: list[tuple[str, str, int]] = []
+        """What was forwarded, and with which status it was answered."""
         self._chance = random.Random(seed)
         super().__init__(self.handle)
 
@@ -48,6 +50,7 @@ class S3Proxy(HttpHere):
         answer = forwarded.getresponse()
         content, headers = answer.read(), dict(answer.getheaders())
         forwarded.close()
+        self.answers.append((method, path, answer.status))
         self.after(method, path)
         if failing:
             request.close_connection = True  # it happened, and nobody is told
