@@ -26,7 +26,10 @@ def demo(
         bool, typer.Option("--pipeline", help="Also run a pipeline on Spark over the orders (PySpark and Java 17).")
     ] = False,
     seconds: Annotated[
-        float | None, typer.Option("--seconds", min=1, help="End by itself after so long; else with q or Ctrl-C.")
+        float | None,
+        typer.Option(
+            "--seconds", min=1, help="End by itself after so long (of the pipeline's work); else with q or Ctrl-C."
+        ),
     ] = None,
     report: Annotated[
         Path, typer.Option("--report", metavar="DIR", help="Where the pipeline's report puts its picture.")

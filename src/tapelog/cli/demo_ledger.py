@@ -1,4 +1,4 @@
-"""What came out of the demo's pipeline: windows of revenue, dead letters, and how fresh both are. No clients."""
+"""The demo's books: what was sent, what came out of the pipeline, whether both agree, how fresh it is. No clients."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import datetime
 import json
 import statistics
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 MINUTE_MS = 60_000
@@ -31,6 +31,40 @@ class Window:
 
 
 @dataclass(slots=True)
+class Books:
+    """What the shop has sent: valid orders by window, in cents, and how many bad ones. One thread writes."""
+
+    window_ms: int
+    windows: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """(orders, cents) by the beginning of the window."""
+    bad: int = 0
+    newest_ms: int = 0
+
+    def sold(self, at_ms: int, amount: float) -> None:
+        """A valid order was sent."""
+        start = at_ms // self.window_ms * self.window_ms
+        orders, sum_cents = self.windows.get(start, (0, 0))
+        self.windows[start] = orders + 1, sum_cents + cents(amount)
+        self.newest_ms = max(self.newest_ms, at_ms)
+
+    def closed(self, delay_ms: int) -> set[int]:
+        """Windows that are over for a pipeline that waits so long for late orders."""
+        return {start for start in list(self.windows) if start + self.window_ms + delay_ms <= self.newest_ms}
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Revenue of the same windows in three places, in cents."""
+
+    windows: int
+    sent: int
+    topic: int
+    table: int
+    agree: bool
+    """In each window, not only in total."""
+
+
+@dataclass(slots=True)
 class Ledger:
     """All windows by their beginning and region, dead letters by reason, and samples of the table's freshness."""
 
@@ -38,17 +72,37 @@ class Ledger:
     letters: Counter[str] = field(default_factory=Counter)
     table: list[tuple[int, float]] = field(default_factory=list)
     """(when, seconds since the youngest window in the lake table)"""
-    table_rows: int = 0
+    taken: set[tuple[str, int, int]] = field(default_factory=set)
+    """Topic, partition and offset of every record so far: a reader may be given one again."""
+    table_windows: dict[tuple[int, str], float] = field(default_factory=dict)
+    """Revenue in the lake table, by window and region, as it was last read."""
+
+    def is_new(self, topic: str, partition: int, offset: int) -> bool:
+        """Whether this record comes for the first time."""
+        before = len(self.taken)
+        self.taken.add((topic, partition, offset))
+        return len(self.taken) > before
 
     def add_window(self, value: bytes, seen_ms: int) -> None:
-        """A record of the topic of results; one that is no window is passed over."""
+        """A record of the topic of results; one that is no window is passed over, two of one window are added up."""
         try:
             told = json.loads(value)
             start, end = _ms(told["window_start"]), _ms(told["window_end"])
             window = Window(start, end, str(told["region"]), int(told["orders"]), float(told["revenue"]), seen_ms)
         except (ValueError, KeyError, TypeError):
             return
+        known = self.windows.get((start, window.region))
+        if known is not None:  # a window is written once: that it was not must be seen in the sums
+            window = replace(window, orders=known.orders + window.orders, revenue=known.revenue + window.revenue)
         self.windows[start, window.region] = window
+
+    def set_table(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """All rows of the lake table."""
+        found: dict[tuple[int, str], float] = {}
+        for row in rows:
+            key = int(row["window_start"].timestamp() * 1000), str(row["region"])
+            found[key] = found.get(key, 0.0) + float(row["revenue"])
+        self.table_windows = found
 
     def add_letter(self, headers: Iterable[tuple[str, Any]]) -> None:
         """A dead letter, by what its headers say."""
@@ -56,6 +110,25 @@ class Ledger:
             bytes(value).decode(errors="replace") for name, value in headers if name == "error-message" and value
         ]
         self.letters[_short(reasons[0]) if reasons else "no reason given"] += 1
+
+    def has(self, starts: set[int], letters: int) -> bool:
+        """Whether topic and table have these windows, and as many dead letters have come."""
+        topic, table = ({start for start, _ in found} for found in (self.windows, self.table_windows))
+        return starts <= topic and starts <= table and sum(self.letters.values()) >= letters
+
+    def sums(self, books: Books) -> Sums:
+        """What was sent, beside what came out, in the windows that came out."""
+        topic: Counter[int] = Counter()
+        table: Counter[int] = Counter()
+        for (start, _), window in self.windows.items():
+            topic[start] += cents(window.revenue)
+        for (start, _), revenue in self.table_windows.items():
+            table[start] += cents(revenue)
+        starts = [start for start in books.windows if start in topic or start in table]
+        rows = [(books.windows[start][1], topic[start], table[start]) for start in starts]
+        agree = bool(rows) and all(len(set(row)) == 1 for row in rows)
+        sent, in_topic, in_table = (sum(column) for column in zip(*rows, strict=True)) if rows else (0, 0, 0)
+        return Sums(len(rows), sent, in_topic, in_table, agree)
 
     @property
     def revenue(self) -> float:
@@ -84,6 +157,15 @@ def middle_and_worst(samples: list[tuple[int, float]]) -> tuple[float, float] | 
     """Median and largest; None of nothing."""
     values = [value for _, value in samples]
     return (statistics.median(values), max(values)) if values else None
+
+
+def cents(amount: float) -> int:
+    """Money as it is counted.
+
+    >>> cents(0.1 + 0.2)
+    30
+    """
+    return round(amount * 100)
 
 
 def _ms(text: str) -> int:

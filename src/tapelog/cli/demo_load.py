@@ -12,6 +12,7 @@ from typing import Any
 from confluent_kafka import KafkaException
 
 from tapelog.cli.connect import Connection
+from tapelog.cli.demo_ledger import Books
 
 TOPIC = "orders"
 TICK_S = 0.05
@@ -58,11 +59,13 @@ def spoiled(order: dict[str, Any], chance: random.Random) -> str:
 class Shop(threading.Thread):
     """Produces orders at a steady rate, which may be changed while it runs; a share of them is bad."""
 
-    def __init__(self, connection: Connection, rate: float, stop: threading.Event, bad: float = 0.0) -> None:
+    def __init__(
+        self, connection: Connection, rate: float, stop: threading.Event, books: Books, bad: float = 0.0
+    ) -> None:
         super().__init__(name="shop", daemon=True)
         self.rate = rate
         self.sent = 0
-        self.sent_bytes = 0
+        self.books = books
         self._bad = bad
         self._chance = random.Random()
         self._stop_event = stop
@@ -80,12 +83,16 @@ class Shop(threading.Thread):
                 customer, order = next(source)
                 is_bad = self._bad > 0 and self._chance.random() < self._bad
                 value = spoiled(order, self._chance) if is_bad else json.dumps(order)
+                at_ms = time.time_ns() // 1_000_000
                 try:
-                    self._producer.produce(TOPIC, value, customer)
+                    self._producer.produce(TOPIC, value, customer, timestamp=at_ms)
                 except BufferError:
                     break
                 self.sent += 1
-                self.sent_bytes += len(value) + len(customer)
+                if is_bad:
+                    self.books.bad += 1
+                else:
+                    self.books.sold(at_ms, order["amount"])
             self._producer.poll(0)
         self._producer.flush(2)
 

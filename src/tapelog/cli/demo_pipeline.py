@@ -20,7 +20,7 @@ from confluent_kafka.admin import NewTopic
 
 from tapelog.cli import demo_shop
 from tapelog.cli.connect import Connection
-from tapelog.cli.demo_ledger import Ledger
+from tapelog.cli.demo_ledger import Books, Ledger
 from tapelog.cli.demo_picture import picture
 from tapelog.cli.output import EXIT_FAILED, CliError
 
@@ -31,7 +31,8 @@ TOPICS = {demo_shop.REVENUE: 3, demo_shop.DEAD: 1}
 GROUP = "demo-report"
 READ_WAIT_S, READ_MAX = 0.25, 500
 TABLE_EVERY_S = 3.0
-STOP_S_MAX = 30.0
+STOP_S_MAX = 10.0
+SETTLE_S_MAX, SETTLE_LOOK_S = 60.0, 0.5
 LAST_LINES = 3
 
 
@@ -62,6 +63,8 @@ class Pipeline:
         self._env = os.environ | {"TAPELOG_BOOTSTRAP": address, "TAPELOG_PIPELINES": str(state)}
         self._state = state
         self._process: subprocess.Popen[bytes] | None = None
+        self._begun = time.monotonic()
+        self._ready = False
         self._watch = threading.Thread(target=self._read, name="ledger", daemon=True)
 
     def start(self) -> None:
@@ -84,7 +87,20 @@ class Pipeline:
         """What it says of itself."""
         from tapelog.spark.pipeline.runs import Runs
 
-        return Runs(self._state).read(demo_shop.NAME)
+        found = Runs(self._state).read(demo_shop.NAME)
+        mine = self._process is not None and found is not None and found.pid == self._process.pid
+        return found if mine else None
+
+    def ready(self) -> bool:
+        """Whether a query has done its first batch: Spark takes its time before that, on a busy machine a minute."""
+        if not self._ready:
+            run = self.run()
+            self._ready = run is not None and any(query.get("batch", -1) >= 0 for query in run.queries.values())
+        return self._ready
+
+    def starting_s(self) -> float:
+        """How long ago it was started."""
+        return time.monotonic() - self._begun
 
     def failure(self) -> str:
         """Why it has ended by itself, in its own last words; nothing while it runs."""
@@ -92,6 +108,16 @@ class Pipeline:
             return ""
         lines = [line for line in self._log.read_text(errors="replace").splitlines() if line.strip()]
         return "the pipeline has ended\n" + "\n".join(lines[-LAST_LINES:])
+
+    def settle(self, books: Books, asked: list[int]) -> None:
+        """Wait until everything that was sent and can be written is there; not for ever, nor when asked to end."""
+        starts = books.closed(demo_shop.LATE_S * 1000)
+        deadline = time.monotonic() + SETTLE_S_MAX
+        while time.monotonic() < deadline and not asked and not self.failure():
+            if self.ledger.has(starts, books.bad):
+                return
+            time.sleep(SETTLE_LOOK_S)
+            self.read_table()
 
     def end(self) -> None:
         """Stop it in order, then insist; what it still says is read."""
@@ -102,6 +128,7 @@ class Pipeline:
             except subprocess.TimeoutExpired:
                 os.killpg(self._process.pid, signal.SIGKILL)
                 self._process.wait()
+        self.read_table()
 
     def close(self) -> None:
         """After the demo's stop: temporary files go, the ledger stays."""
@@ -128,30 +155,46 @@ class Pipeline:
             consumer.close()
 
     def _take(self, message: Any) -> None:
+        if not self.ledger.is_new(message.topic(), message.partition(), message.offset()):
+            return
         if message.topic() == demo_shop.DEAD:
             self.ledger.add_letter(message.headers() or ())
         elif message.value() is not None:
             self.ledger.add_window(message.value(), time.time_ns() // 1_000_000)
+
+    def _table(self) -> Any:
+        from tapelog.spark import lake
+
+        return lake.table(demo_shop.table_url(self.home), partition="hour(window_end)")
 
     def _look_at_table(self) -> None:
         from tapelog.spark import lake
         from tapelog.spark.plan.errors import PlanError
 
         try:
-            table = lake.table(demo_shop.table_url(self.home), partition="hour(window_end)")
-            fresh = lake.freshness(table)
+            fresh = lake.freshness(self._table())
         except (PlanError, OSError):
             return  # no batch has been committed yet
-        self.ledger.table_rows = fresh.rows
         if fresh.event_lag_s is not None:
             self.ledger.table.append((time.time_ns() // 1_000_000, fresh.event_lag_s))
 
+    def read_table(self) -> None:
+        """Every window in the lake table into the ledger."""
+        from tapelog.spark.lake.reading import rows_now
+        from tapelog.spark.plan.errors import PlanError
 
-def write_report(ledger: Ledger, sent: int, seconds: float, target: Path) -> tuple[Path, dict[str, Any]]:
+        try:
+            rows = [row for batch in rows_now(self._table()) for row in batch.to_pylist()]
+        except (PlanError, OSError):
+            return  # no batch has been committed yet
+        self.ledger.set_table(rows)
+
+
+def write_report(ledger: Ledger, books: Books, sent: int, seconds: float, target: Path) -> tuple[Path, dict[str, Any]]:
     """The picture into a directory, and the figures as a document."""
     from tapelog.cli.demo_report import document
 
     target.mkdir(parents=True, exist_ok=True)
     file = target / "revenue.svg"
     file.write_text(picture(ledger))
-    return file, {**document(ledger, sent, seconds), "picture": str(file)}
+    return file, {**document(ledger, books, sent, seconds), "picture": str(file)}

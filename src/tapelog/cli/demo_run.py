@@ -22,10 +22,10 @@ from confluent_kafka.admin import NewTopic
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tapelog.cli import demo_pipeline, demo_report, demo_view
+from tapelog.cli import demo_pipeline, demo_report, demo_shop, demo_view
 from tapelog.cli.connect import Connection
 from tapelog.cli.demo import RATE_MAX
-from tapelog.cli.demo_ledger import Ledger
+from tapelog.cli.demo_ledger import Books, Ledger
 from tapelog.cli.demo_load import TOPIC, Reader, Shop
 from tapelog.cli.demo_pipeline import Pipeline
 from tapelog.cli.demo_stats import Observer, Snapshot
@@ -39,6 +39,7 @@ PORTS_TRIED = 100
 SNAPSHOT_S = 1.0
 FRAME_S = 0.5
 PLAIN_EVERY_S = 5.0
+PLAIN_LOOK_S = 0.25
 CATCH_UP = 4
 BAD_SHARE = 0.03
 LAST_WORDS = 2000
@@ -69,7 +70,9 @@ def run_demo(wishes: Wishes) -> None:
     with _signals() as asked, _cluster(wishes.bootstrap, wishes.port, wishes.data, as_json) as (address, broker):
         connection = Connection(address, timeout_s=ANSWER_S_MAX)
         _create_topic(connection)
-        shop = Shop(connection, wishes.rate, stop, BAD_SHARE if wishes.pipeline else 0.0)
+        closing = threading.Event()
+        books = Books(demo_shop.WINDOW_S * 1000)
+        shop = Shop(connection, wishes.rate, closing, books, BAD_SHARE if wishes.pipeline else 0.0)
         readers = {name: Reader(connection, name, wishes.rate * CATCH_UP, stop) for name in ("billing", "analytics")}
         watch = Watch(connection, broker, stop, wishes.seconds)
         threads: list[threading.Thread] = [shop, *readers.values(), watch]
@@ -80,26 +83,37 @@ def run_demo(wishes: Wishes) -> None:
                 watch.pipeline = Pipeline(connection, address, wishes.data and wishes.data / "pipeline", stop)
                 watch.pipeline.start()
             if console().is_terminal and not as_json:
-                _live(address, watch, shop, readers, stop, asked)
+                _live(address, watch, shop, readers, asked)
             else:
-                _plain(address, watch, stop, asked, as_json)
+                _plain(address, watch, asked, as_json)
         finally:
+            closing.set()
             if watch.pipeline is not None:
-                (_say_nothing if as_json else _say)("ending the pipeline")
-                watch.pipeline.end()
+                shop.join(JOIN_S_MAX)
+                _end(watch, books, asked, _say_nothing if as_json else _say)
             stop.set()
             deadline = time.monotonic() + (1 if watch.fatal else JOIN_S_MAX)
             for thread in threads:
                 thread.join(max(0.0, deadline - time.monotonic()))
         if watch.pipeline is not None:
             watch.pipeline.close()
-            _report(watch.pipeline.ledger, shop.sent, watch.latest.uptime_s, wishes)
+            _report(watch.pipeline.ledger, shop, watch.latest.uptime_s, wishes)
         if watch.fatal:
             raise CliError(watch.fatal, "start it again; --data DIR keeps its files for a closer look", EXIT_FAILED)
 
 
-def _report(ledger: Ledger, sent: int, seconds: float, wishes: Wishes) -> None:
-    _, told = demo_pipeline.write_report(ledger, sent, seconds, wishes.report)
+def _end(watch: Watch, books: Books, asked: list[int], say: Callable[[str], None]) -> None:
+    """End the pipeline: at once when asked to, else when it has written what was sent."""
+    assert watch.pipeline is not None
+    if not asked and not watch.fatal and sys.exc_info()[0] is None:
+        say("no more orders: the pipeline writes what it has")
+        watch.pipeline.settle(books, asked)
+    say("ending the pipeline")
+    watch.pipeline.end()
+
+
+def _report(ledger: Ledger, shop: Shop, seconds: float, wishes: Wishes) -> None:
+    _, told = demo_pipeline.write_report(ledger, shop.books, shop.sent, seconds, wishes.report)
     if wishes.as_json:
         print_json({"report": told}, one_line=True)
         return
@@ -184,7 +198,8 @@ class Watch(threading.Thread):
     ) -> None:
         super().__init__(name="watch", daemon=True)
         self.pipeline: Pipeline | None = None
-        self._until = None if seconds is None else time.monotonic() + seconds
+        self._seconds = seconds
+        self._counted_from: float | None = None
         self.latest = Snapshot()
         self.trouble = ""
         self.fatal = ""
@@ -213,29 +228,35 @@ class Watch(threading.Thread):
             self.fatal = f"the broker has ended\n{self._broker.log()[-LAST_WORDS:].strip()}".strip()
         elif self.pipeline is not None and (failure := self.pipeline.failure()):
             self.fatal = failure
-        return bool(self.fatal) or (self._until is not None and time.monotonic() >= self._until)
+        return bool(self.fatal) or self._is_over()
+
+    def _is_over(self) -> bool:
+        """Whether the time asked for has passed; where there is a pipeline, it counts from its first batch."""
+        if self._counted_from is None and (self.pipeline is None or self.pipeline.ready()):
+            self._counted_from = time.monotonic()
+        counted = self._counted_from
+        return self._seconds is not None and counted is not None and time.monotonic() - counted >= self._seconds
 
     def pipeline_line(self) -> str:
         """The pipeline in one line; nothing where there is none."""
         if self.pipeline is None:
             return ""
-        return demo_report.line(*_state(self.pipeline)[:1], self.pipeline.ledger)
+        state, _ = _state(self.pipeline)
+        return demo_report.line(state, self.pipeline.ledger, self.pipeline.starting_s())
 
     def pipeline_parts(self) -> list[RenderableType]:
         """The pipeline's part of the live view."""
         if self.pipeline is None:
             return []
-        return demo_report.live(*_state(self.pipeline), self.pipeline.ledger)
+        return demo_report.live(*_state(self.pipeline), self.pipeline.ledger, self.pipeline.starting_s())
 
 
 def _state(pipeline: Pipeline) -> tuple[str, dict[str, dict[str, Any]]]:
     run = pipeline.run()
-    return (run.state, run.queries) if run is not None else ("starting Spark", {})
+    return (run.state, run.queries) if run is not None else ("starting", {})
 
 
-def _live(
-    address: str, watch: Watch, shop: Shop, readers: dict[str, Reader], stop: threading.Event, asked: list[int]
-) -> None:
+def _live(address: str, watch: Watch, shop: Shop, readers: dict[str, Reader], asked: list[int]) -> None:
     from rich.live import Live
 
     screen = console()
@@ -251,15 +272,15 @@ def _live(
         return Group(*watch.pipeline_parts(), shown) if watch.pipeline is not None else shown
 
     with Keys() as keys, Live(frame(), console=screen, auto_refresh=False, vertical_overflow="crop") as live:
-        while not stop.is_set() and not asked:
+        while not asked:
             for key in keys.read(FRAME_S):
-                _press(key, shop, readers, stop)
+                _press(key, shop, readers, asked)
             if watch.check():
                 return
             live.update(frame(), refresh=True)
 
 
-def _press(key: str, shop: Shop, readers: dict[str, Reader], stop: threading.Event) -> None:
+def _press(key: str, shop: Shop, readers: dict[str, Reader], asked: list[int]) -> None:
     match key:
         case "s":
             readers["billing"].toggle()
@@ -270,10 +291,10 @@ def _press(key: str, shop: Shop, readers: dict[str, Reader], stop: threading.Eve
         case "-":
             shop.rate = max(1, shop.rate / 2)
         case "q" | "\x04":
-            stop.set()
+            asked.append(signal.SIGINT)
 
 
-def _plain(address: str, watch: Watch, stop: threading.Event, asked: list[int], as_json: bool) -> None:
+def _plain(address: str, watch: Watch, asked: list[int], as_json: bool) -> None:
     if as_json:
         print_json({"ready": address}, one_line=True)
     else:
@@ -282,7 +303,8 @@ def _plain(address: str, watch: Watch, stop: threading.Event, asked: list[int], 
             sys.stdout.write(f"# {what}\n{line}\n")
     sys.stdout.flush()
     said = time.monotonic()
-    while not stop.wait(FRAME_S) and not asked:
+    while not asked:
+        time.sleep(PLAIN_LOOK_S)
         if watch.check():
             return
         if time.monotonic() - said < PLAIN_EVERY_S:

@@ -8,6 +8,7 @@ NAME = "shop"
 REVENUE = "revenue"
 DEAD = "orders.dead"
 WINDOW_S = 10
+LATE_S = 2
 TABLE = "lake/revenue"
 
 _FILE = f"""\
@@ -27,7 +28,7 @@ start = "earliest"
 format = "json"
 schema = "order BIGINT, customer STRING, item STRING, quantity INT, amount DOUBLE, country STRING"
 corrupt = "dead-letter"
-watermark = {{ column = "_timestamp", delay = "2 seconds" }}
+watermark = {{ column = "_timestamp", delay = "{LATE_S} seconds" }}
 
 [sources.countries]
 file = "countries.csv"
@@ -66,6 +67,9 @@ partition = "hour(window_end)"
 
 [dead-letters]
 topic = "{DEAD}"
+
+[spark]  # for a small machine and a short run: Java that compiles less and starts sooner
+"spark.driver.extraJavaOptions" = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import deque
 from collections.abc import Iterable
@@ -14,6 +15,7 @@ HISTORY = 60
 TOPICS_MAX = 8
 GROUPS_MAX = 8
 OWN = ("orders", "analytics", "billing")
+_MARKERS = re.compile(r"tapelog-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}-")
 
 
 def own_first(names: Iterable[str]) -> list[str]:
@@ -23,6 +25,15 @@ def own_first(names: Iterable[str]) -> list[str]:
     ['billing', 'orders', 'answers']
     """
     return sorted(names, key=lambda name: (name not in OWN, name))
+
+
+def reads(group: str) -> bool:
+    """Whether a group reads something; those in which Spark's sink keeps its markers do not.
+
+    >>> [reads(name) for name in ("billing", "shop.revenue", "tapelog-4e2607c3-9795-4468-94ee-d6d7524a3557-0.0")]
+    [True, True, False]
+    """
+    return _MARKERS.match(group) is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +97,7 @@ class Observer:
         names = own_first(name for name in known if not name.startswith("__"))[:TOPICS_MAX]
         bounds = self._connection.bounds((name, number) for name in names for number in sorted(known[name].partitions))
         listed = self._connection.result(self._connection.admin.list_consumer_groups())
-        entries = {entry.group_id: entry for entry in listed.valid}
+        entries = {entry.group_id: entry for entry in listed.valid if reads(entry.group_id)}
         groups = [entries[name] for name in own_first(entries)[:GROUPS_MAX]]
         seconds = now - self._seen.at if self._seen.at else 0.0
         ends = {name: sum(end for (topic, _), (_, end) in bounds.items() if topic == name) for name in names}

@@ -34,11 +34,27 @@ def read(spark: Any, table: Table, *, since: str = "", until: str = "") -> Any:
     lake = open_lake(table, Store(table))
     schema = lake.schema()
     if schema is None:
-        raise LakeError(
-            f"There is no {table.format} table at {table.url}.", "Check path and format; a first batch makes it."
-        )
+        raise _missing(table)
     files = chosen(lake.files(), since, until)
     return frame(spark, table, schema, tasks_of(files))
+
+
+def rows_now(table: Table) -> Iterator[Any]:
+    """The table's rows as Arrow batches, without Spark; LakeError where there is no table."""
+    store = Store(table)
+    lake = open_lake(table, store)
+    schema = lake.schema()
+    if schema is None:
+        raise _missing(table)
+    for file in chosen(lake.files(), "", ""):
+        for rows in rows_of(store, Piece(file.path)):
+            yield fitted(rows, schema)
+
+
+def _missing(table: Table) -> LakeError:
+    return LakeError(
+        f"There is no {table.format} table at {table.url}.", "Check path and format; a first batch makes it."
+    )
 
 
 def chosen(files: list[DataFile], since: str, until: str) -> list[DataFile]:
