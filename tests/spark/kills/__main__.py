@@ -23,7 +23,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.spark.kills.accounts import Feeder, LakeReader, Reader, compared, whole
 from tests.spark.kills.brokers import Brokers, Kafka, Tapelog
-from tests.spark.kills.moments import LakeOutput, Moments, Output, TopicOutput
+from tests.spark.kills.moments import WAYS, LakeOutput, Moments, Output, TopicOutput
 from tests.spark.kills.rounds import VICTIMS, Harness, summary
 from tests.spark.kills.standalone import ROOT, Driver, Standalone
 
@@ -41,6 +41,8 @@ def main(given: list[str] | None = None) -> int:
     parser.add_argument("--sink", choices=("topic", "lake"), default="topic")
     parser.add_argument("--executors", type=int, default=2, help="0: local mode, without an archive")
     parser.add_argument("--victims", default=",".join(VICTIMS), help="whom to choose among, separated by commas")
+    parser.add_argument("--in-turn", action="store_true", help="not by chance: the victims one after the other")
+    parser.add_argument("--moments", default=",".join(WAYS), help="what to wait for before a kill, chosen among")
     parser.add_argument("--archive", default="", help="made by tape spark pack; made anew if not given")
     parser.add_argument("--rate", type=int, default=150, help="rows per second that are fed")
     parser.add_argument("--seed", type=int, default=0)
@@ -85,15 +87,16 @@ def _rounds(args: argparse.Namespace, place: Path, archive: str, brokers: Broker
     reader = LakeReader(target) if lake else Reader(brokers.bootstrap, target, PARTITIONS)
     output = LakeOutput(target) if lake else TopicOutput(brokers.bootstrap, target, PARTITIONS)
     feeder = Feeder(brokers.bootstrap, source, args.rate, lambda: len(reader.seen))
-    chance, moments = random.Random(args.seed), Moments(checkpoint, output)
-    harness = Harness(spark, driver, brokers, reader, moments, chance, say, tuple(args.victims.split(",")))
+    chance, moments = random.Random(args.seed), Moments(checkpoint, output, tuple(args.moments.split(",")))
+    victims = tuple(args.victims.split(","))
+    harness = Harness(spark, driver, brokers, reader, moments, chance, say)
     try:
         feeder.start()
         reader.start()
         harness.progress(0)
         say(f"the query runs: {args.delivery}, {args.on}, {spark.master}")
         for number in range(1, args.rounds + 1):
-            harness.round(number)
+            harness.round(number, victims[(number - 1) % len(victims)] if args.in_turn else chance.choice(victims))
         fed = feeder.stop()
         say(f"{fed} rows were fed: waiting for the rest of {fed - len(reader.seen)}")
         _wait_for_all(harness, output, fed)

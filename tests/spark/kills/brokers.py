@@ -26,7 +26,9 @@ class Brokers(Protocol):
 
     def __enter__(self) -> Brokers: ...
 
-    def __exit__(self, *told: object) -> None: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None: ...
 
 
 class Tapelog:

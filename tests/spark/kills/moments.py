@@ -136,13 +136,13 @@ class Moment:
 class Moments:
     """Watches the query's checkpoint and its output."""
 
-    def __init__(self, checkpoint: Path, output: Output) -> None:
-        self._checkpoint, self._output = checkpoint, output
+    def __init__(self, checkpoint: Path, output: Output, ways: tuple[str, ...] = WAYS) -> None:
+        self._checkpoint, self._output, self._ways = checkpoint, output, ways
         self.seen: list[Moment] = []
 
     def wait(self, chance: random.Random) -> None:
         """For a moment worth a kill: a batch begins to write, or to show, and then a part of the time it takes."""
-        way = chance.choice(WAYS)
+        way = chance.choice(self._ways)
         part = chance.uniform(0, 0.5)
         if way == "any":
             return
