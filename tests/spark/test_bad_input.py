@@ -70,7 +70,7 @@ def test_a_mistake_is_told_in_three_lines(
     lines = read(spark, topic, tmp_path, more)
     assert 1 <= len(lines) <= LINES_MAX, lines
     for word in words:
-        assert word in "\n".join(lines), lines
+        assert word.lower() in "\n".join(lines).lower(), lines  # Spark tells a batch read its options in lower case
 
 
 def test_a_schema_that_a_topic_cannot_have_is_told(spark: Any, topic: Topic) -> None:

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
+from tapelog.client.pool import lend
 from tapelog.spark.plan.errors import OptionError
 from tapelog.spark.plan.formats import write_formats
 from tapelog.spark.plan.given import Given
@@ -41,6 +42,9 @@ def _sink(given: Mapping[str, str], schema: Any, *, streaming: bool) -> Sink:
         include_timestamp=options.include_timestamp,
         encoded=encoded,
     )
+    if options.topic is not None:
+        with lend(options.connection) as cluster:
+            cluster.topic(options.topic)
     return Sink(options, layout, schema, encoding)
 
 
