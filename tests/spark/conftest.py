@@ -33,7 +33,13 @@ def bootstrap() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[Any]:
+def event_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the session's event log is."""
+    return tmp_path_factory.mktemp("events")
+
+
+@pytest.fixture(scope="session")
+def spark(event_log: Path) -> Iterator[Any]:
     """The session: two slots, quiet, and our sources where its workers find them."""
     from pyspark.sql import SparkSession
 
@@ -46,6 +52,9 @@ def spark() -> Iterator[Any]:
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
+        .config("spark.eventLog.enabled", "true")
+        .config("spark.eventLog.dir", f"file://{event_log}")
+        .config("spark.eventLog.compress", "false")
         .config("spark.jars", ",".join(map(str, connector_jars())))
         .getOrCreate()
     )

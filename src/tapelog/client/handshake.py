@@ -130,7 +130,7 @@ def _refused(link: Link, sasl: Sasl, login: Login, answer: SaslAuthenticateRespo
             why = f"{why} {login.refused}"
         whose, do = "the token", "check where it comes from, its audience, and the clocks"
     else:
-        whose, do = f"user {sasl.username}", "check name and password"
+        whose, do = f"user {sasl.username}", "check name and password: option kafka.sasl.jaas.config"
     return LoginError(
         f"{link.address} refused the login of {whose}: {why[:300]}", f"broker {link.address}, {sasl.mechanism}", do
     )

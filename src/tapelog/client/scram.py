@@ -53,7 +53,7 @@ class ScramLogin:
             raise LoginError(
                 f"{self.mechanism} failed: {fields['e'][:100]}",
                 f"option sasl.jaas.config: user {self._settings.username}",
-                "check name and password",
+                "check name and password: option kafka.sasl.jaas.config",
             )
         if self._expected is None:
             return self._prove(challenge, fields)

@@ -113,12 +113,21 @@ class TapelogDataSource(DataSource):  # type: ignore[misc]
         return replace(options, chosen=chosen)
 
 
-def register(spark: Any, *, publish: bool = True) -> None:
+def register(spark: Any, *, publish: bool = True, brief: bool = True) -> None:
     """Make format("tapelog") known to this session; where `pyspark_tapelog` is installed, Spark finds it by itself.
 
-    With `publish`, streaming queries of the session publish their progress to a consumer group of their name.
+    With `publish`, streaming queries of the session publish their progress to a consumer group of their name. With
+    `brief`, errors that explain themselves are told in their three lines instead of frames (`telling`). Secrets among
+    options are hidden where Spark prints them (`redaction`).
     """
+    from tapelog.spark.source.redaction import hide_secrets
+
     spark.dataSource.register(TapelogDataSource)
+    hide_secrets(spark)
+    if brief:
+        from tapelog.spark.source.telling import tell_briefly
+
+        tell_briefly(spark)
     if publish:
         from tapelog.spark.listener.listener import add_listener
 
