@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import zipfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tapelog.spark.plan.errors import OptionError
+from tapelog.spark.plan.names import check_source_option
 from tests.spark.conftest import Topic, connector_jars
 from tests.spark.test_sink import messages, to, values
 
@@ -45,3 +49,32 @@ def test_it_streams_from_topic_to_topic(spark: Any, bootstrap: str, topic: Topic
     query.awaitTermination(120)
     assert query.exception() is None
     assert values(target) == Counter(b"v%d" % number for number in range(80))
+
+
+def texts_in(jar: Path, *classes: str) -> set[str]:
+    """The plain ASCII constants of some classes: a tag 1, two bytes of length, the text."""
+    found = set()
+    with zipfile.ZipFile(jar) as held:
+        for name in classes:
+            content = held.read(f"org/apache/spark/sql/kafka010/{name}.class")
+            for match in re.finditer(rb"\x01\x00([\x05-\x40])", content):
+                text = content[match.end() : match.end() + match[1][0]]
+                if re.fullmatch(rb"[A-Za-z.]+", text):
+                    found.add(text.decode())
+    return found
+
+
+def test_every_option_that_its_provider_knows_is_taken() -> None:
+    jar = next(path for path in connector_jars() if "spark-sql-kafka" in path.name)
+    texts = texts_in(jar, "KafkaSourceProvider$", "KafkaSourceProvider", "KafkaMicroBatchStream$")
+    wording = r"(fetchoffset|kafkaconsumer)\.\w+|(starting|ending|min|max|group|include|failon|subscribe)[a-z]+|assign"
+    options = {text for text in texts if re.fullmatch(wording, text)}
+    assert {"fetchoffset.numretries", "kafkaconsumer.polltimeoutms", "startingoffsetsbytimestampstrategy"} <= options
+    assert {"maxtriggerdelay", "minoffsetspertrigger", "subscribepattern", "endingtimestamp"} <= options
+    refused = []
+    for name in sorted(options):
+        try:
+            check_source_option(name)
+        except OptionError as error:
+            refused.append(str(error))
+    assert not refused

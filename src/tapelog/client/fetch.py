@@ -49,13 +49,16 @@ def fetch_range(
     isolation: int = READ_UNCOMMITTED,
     fetch_bytes: int = FETCH_BYTES,
     max_wait_ms: int = MAX_WAIT_MS,
+    patience_ms: int | None = None,
 ) -> Iterator[Fetched]:
     """All batches that hold offsets from `start` to `until` (exclusive), in order.
 
-    The last answer may reach beyond `until`. An answer must come within the settings' api_timeout_ms; waiting for
-    records that are not written yet counts, too. OffsetOutOfRangeError where `start` is not there (any more).
+    The last answer may reach beyond `until`. An answer must come within `patience_ms`, or the settings' api_timeout_ms
+    where that is None; waiting for records that are not written yet counts, too. OffsetOutOfRangeError where `start` is
+    not there (any more).
     """
-    reading = _Reading(cluster, TopicPartition(topic, partition), start, until, isolation, fetch_bytes, max_wait_ms)
+    where = TopicPartition(topic, partition)
+    reading = _Reading(cluster, where, start, until, isolation, fetch_bytes, max_wait_ms, patience_ms)
     while reading.position < until:
         yield reading.next()
 
@@ -72,6 +75,7 @@ class _Reading:
         isolation: int,
         fetch_bytes: int,
         max_wait_ms: int,
+        patience_ms: int | None,
     ) -> None:
         self.cluster = cluster
         self.where = where
@@ -80,6 +84,7 @@ class _Reading:
         self.isolation = isolation
         self.fetch_bytes = fetch_bytes
         self.max_wait_ms = max_wait_ms
+        self.patience = None if patience_ms is None else patience_ms / 1000
         self._ticket: Ticket[FetchResponse] | None = None
         self._link: Link | None = None
         self._topic_id: bytes | None = None
@@ -89,7 +94,7 @@ class _Reading:
 
     def next(self) -> Fetched:
         """The next answer with something in it."""
-        deadline = self.cluster.deadline()
+        deadline = self.cluster.deadline(self.patience)
         doing = f"read {self.where} from {self.position}"
         return self.cluster.retry(doing, lambda: self._attempt(deadline), deadline)
 

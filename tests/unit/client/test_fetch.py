@@ -177,6 +177,8 @@ def test_records_that_are_not_written_are_waited_for_until_the_deadline() -> Non
         fake.stable = 3
         with pytest.raises(DeadlineError, match="orders-0 ends at 3, before 9"):
             read(fake.connect(api_timeout_ms=900), 5, 9, isolation=READ_COMMITTED)
+        with pytest.raises(DeadlineError, match=r"within 0\.7 s"):
+            read(fake.connect(), 5, 9, isolation=READ_COMMITTED, patience_ms=700)
 
 
 def test_the_nearest_replica_is_read_from_and_left_when_it_lags() -> None:

@@ -69,7 +69,8 @@ class ReadOptions:
     columns: tuple[str, ...]
     isolation: Isolation = "read_uncommitted"
     fail_on_data_loss: bool = True
-    poll_timeout_ms: int = 120_000
+    poll_timeout_ms: int | None = None
+    """How long a task waits for records; None: as for everything else, by the connection's settings."""
     offset_attempts: int = 3
     offset_retry_ms: int = 10
     partition_cache_ms: int = -1
@@ -148,7 +149,7 @@ def read_options(options: Mapping[str, str], *, streaming: bool) -> ReadOptions:
         columns=_columns(given),
         isolation=_isolation(given),
         fail_on_data_loss=given.flag("failOnDataLoss", True),
-        poll_timeout_ms=given.number("kafkaConsumer.pollTimeoutMs", 120_000, least=1),
+        poll_timeout_ms=given.maybe_number("kafkaConsumer.pollTimeoutMs", least=1),
         offset_attempts=given.number("fetchOffset.numRetries", 3, least=1, most=INT_MAX),
         offset_retry_ms=given.number("fetchOffset.retryIntervalMs", 10),
         partition_cache_ms=_partition_cache_ms(given),

@@ -115,6 +115,7 @@ def _fetched(options: ReadOptions, piece: Range, start: int, cluster: Cluster, d
         isolation=LEVELS[options.isolation],
         fetch_bytes=options.fetch_bytes,
         max_wait_ms=options.fetch_wait_ms,
+        patience_ms=options.poll_timeout_ms,
     )
     for answer in answers:
         aborted = answer.aborted if committed else None

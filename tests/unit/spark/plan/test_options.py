@@ -38,7 +38,7 @@ def test_the_defaults_are_those_of_sparks_kafka_source() -> None:
     assert stream.starting == Latest()
     assert batch.columns == COLUMNS[:-1] and not batch.include_headers
     assert batch.fail_on_data_loss and batch.isolation == "read_uncommitted"
-    assert (batch.poll_timeout_ms, batch.offset_attempts, batch.offset_retry_ms) == (120_000, 3, 10)
+    assert (batch.poll_timeout_ms, batch.offset_attempts, batch.offset_retry_ms) == (None, 3, 10)
     assert stream.max_trigger_delay_ms == 15 * 60_000
     assert batch.max_offsets is batch.min_offsets is batch.max_bytes is None
     assert batch.min_partitions is batch.max_records is None
