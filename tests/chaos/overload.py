@@ -12,7 +12,7 @@ import struct
 import subprocess
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
@@ -229,8 +229,10 @@ def unread(bootstrap: str, count: int) -> list[Raw]:
     return found
 
 
-def overload(slow: SlowBroker, seconds: float, looks_s: float = 0.5) -> Story:
-    """Flood the broker for so long and look at it meanwhile."""
+def overload(
+    slow: SlowBroker, seconds: float, looks_s: float = 0.5, enough: Callable[[Sample], bool] = lambda sample: False
+) -> Story:
+    """Flood the broker for so long, or until a look at it is enough, and look at it meanwhile."""
     from confluent_kafka.admin import AdminClient, NewTopic
 
     story = Story()
@@ -243,7 +245,7 @@ def overload(slow: SlowBroker, seconds: float, looks_s: float = 0.5) -> Story:
     until(lambda: bool(story.acknowledged), "the first acknowledgement", seconds=30)
     idle, readers = unread(bootstrap, 20), SlowReaders(bootstrap, story, READERS)
     begun = time.monotonic()
-    while (now := time.monotonic() - begun) < seconds:
+    while (now := time.monotonic() - begun) < seconds and not (story.samples and enough(story.samples[-1])):
         story.samples.append(Sample(now, slow.memory(), *slow.disk(), len(story.acknowledged), story.read))
         time.sleep(looks_s)
     bystander.stop()
