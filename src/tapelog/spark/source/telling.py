@@ -19,6 +19,7 @@ import traceback
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Final
+from weakref import WeakSet
 
 from tapelog.spark.plan.errors import LINES_MAX, PlanError
 
@@ -128,7 +129,8 @@ def _own_frame(frames: TracebackType | None) -> str:
     return f"{os.path.basename(own[-1].filename)}, line {own[-1].lineno}: " if own else ""
 
 
-_INSTALLED: list[Telling] = []
+_INSTALLED: Final[list[Telling]] = []
+_SESSIONS: Final[WeakSet[Any]] = WeakSet()
 
 
 def tell_briefly(spark: Any) -> None:
@@ -146,6 +148,9 @@ def tell_briefly(spark: Any) -> None:
         sys.excepthook = hook
         atexit.register(telling.flush)
         _INSTALLED.append(telling)
+    if spark in _SESSIONS:
+        return
+    _SESSIONS.add(spark)
     try:
         _silence(spark.sparkContext._jvm)
         from tapelog.spark.listener.failures import FailureListener

@@ -93,7 +93,7 @@ def make_session(name: str, master: str, conf: Mapping[str, str], log: Path | No
     session.sparkContext.setLogLevel(os.environ.get("TAPELOG_SPARK_LOG", "ERROR"))
     from pyspark_tapelog import register
 
-    register(session)
+    register(session, brief=False)  # what fails is told by the runner
     return session
 
 
