@@ -3,7 +3,8 @@
 An idempotent producer numbers its records, so a batch may be sent again whatever became of it: the broker knows it. Up
 to five batches are in flight. When one fails, those behind it fail, too (their numbers do not follow); nothing more is
 sent then until all answers are in. What failed goes out again in its order, one at a time: a broker remembers five
-batches, so no newer ones may pass one whose fate is unknown.
+batches, so no newer ones may pass one whose fate is unknown. The first batch goes alone, too: from a producer that it
+does not know, a broker takes any number, and one that overtakes the first would make the first look out of order.
 """
 
 from __future__ import annotations
@@ -54,6 +55,8 @@ class PartitionQueue:
         self.failures = 0
         """In a row."""
         self._numbered = numbered
+        self._known = not numbered
+        """Does the broker know the producer, or need not?"""
         self._next = 0
         self._again: list[Batch] = []
 
@@ -74,7 +77,7 @@ class PartitionQueue:
         """May the next batch go out?"""
         if not self.ready or self._again or now < self.not_before:
             return False
-        if self.flying and (self.ready[0].doubtful or self.flying[-1].doubtful):
+        if self.flying and (not self._known or self.ready[0].doubtful or self.flying[-1].doubtful):
             return False
         return len(self.flying) < IN_FLIGHT_MAX
 
@@ -91,6 +94,7 @@ class PartitionQueue:
         code = error_code(number)
         if code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
             self.failures = 0
+            self._known = True
             self._recover()
             return DONE
         if code == ErrorCode.MESSAGE_TOO_LARGE and batch.count > 1:
