@@ -9,23 +9,27 @@ from pathlib import Path
 
 def children(parent: int) -> list[int]:
     """Process ids whose parent is that one."""
-    found = []
+    return _by_parent().get(parent, [])
+
+
+def descendants(parent: int) -> list[int]:
+    """Children, and their children, and so on; by one look at all processes, since kills should not wait."""
+    below, found = _by_parent(), [parent]
+    for one in found:
+        found += below.get(one, [])
+    return found[1:]
+
+
+def _by_parent() -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
             try:
                 after_name = (entry / "stat").read_text().rpartition(")")[2].split()
             except OSError:
                 continue
-            if int(after_name[1]) == parent and after_name[0] != "Z":
-                found.append(int(entry.name))
-    return sorted(found)
-
-
-def descendants(parent: int) -> list[int]:
-    """Children, and their children, and so on."""
-    found: list[int] = []
-    for child in children(parent):
-        found += [child, *descendants(child)]
+            if after_name[0] != "Z":
+                found.setdefault(int(after_name[1]), []).append(int(entry.name))
     return found
 
 

@@ -17,7 +17,7 @@ from tests.spark.kills.moments import Moments
 from tests.spark.kills.processes import children, descendants, environment, kill, libraries, words, workplace
 from tests.spark.kills.standalone import Driver, Standalone
 
-VICTIMS = ("task", "executor", "driver", "broker")
+VICTIMS = ("task", "executor", "driver", "driver", "broker")
 PROGRESS_S_MAX = 400.0
 SOMEBODY_S_MAX = 30.0
 PAUSE_S_MAX = 3.0
@@ -46,7 +46,6 @@ class Harness:
         """One kill, and the query going on after it."""
         self.keep_running(self.chance.uniform(0, PAUSE_S_MAX))
         self.look_at_tasks()
-        self.moments.wait(self.chance)
         whom = self._kill(victim)
         before, at = len(self.reader.seen), time.monotonic()
         self.progress(before)
@@ -89,8 +88,10 @@ class Harness:
             self.workplaces.add(place)
 
     def _kill(self, victim: str) -> str:
+        """Choose somebody, wait for a moment, strike. What was hit is noted at once, before the dead are missed."""
         match victim:
             case "broker":
+                self.moments.wait(self.chance)
                 self.moments.note(victim)  # nobody could be asked afterwards
                 whom = self.brokers.kill_one(self.chance)
                 self.killed[victim] += 1
@@ -98,16 +99,20 @@ class Harness:
                 self.brokers.bring_back()
             case "driver":
                 whom = self.chance.choice(("jvm", "python", "both"))
-                left = self.driver.strike(whom)
+                java = self.driver.java()
+                self.moments.wait(self.chance)
+                self.driver.strike(whom, java)
                 self.killed[victim] += 1
                 self.moments.note(victim)
-                self.driver.bury(left)
+                self.driver.bury(java)
             case "executor":
-                whom = self._strike(victim, [self._one_of(self.spark.executors)])
+                chosen = self._one_of(self.spark.executors)
+                self.moments.wait(self.chance)
+                whom = self._strike(victim, [chosen])
             case _:
-                daemon = self._one_of(self._busy_daemons)
+                daemon, few = self._one_of(self._busy_daemons), self.chance.random() < 0.5
+                self.moments.wait(self.chance)
                 workers = children(daemon)
-                few = self.chance.random() < 0.5
                 whom = self._strike(victim, [self.chance.choice(workers)] if few and workers else workers)
         return whom
 

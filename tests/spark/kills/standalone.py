@@ -124,17 +124,17 @@ class Driver:
         """Everything that descends from it: the JVM, and workers of Python."""
         return [] if self._process is None else descendants(self._process.pid)
 
-    def strike(self, how: str) -> list[int]:
-        """-9 to the JVM alone, to Python alone, or to both; which JVMs there were."""
-        if self._process is None:
-            return []
-        java = [child for child in self.below() if "java" in words(child).split(" ")[0]]
+    def java(self) -> list[int]:
+        """Its JVM."""
+        return [child for child in self.below() if "java" in words(child).split(" ")[0]]
+
+    def strike(self, how: str, java: list[int]) -> None:
+        """-9 to the JVM alone, to Python alone, or to both."""
         if how != "python":
             for process in java:
                 kill(process)
-        if how != "jvm":
+        if how != "jvm" and self._process is not None:
             self._process.kill()
-        return java
 
     def bury(self, java: list[int]) -> None:
         """Whoever is left of a driver has some seconds to notice; then nobody is."""
