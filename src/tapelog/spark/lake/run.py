@@ -51,16 +51,25 @@ class Sink:
         self._lake = lake or open_lake(table, self._store)
         self._known: str | None = None
 
-    def write(self, app: str, version: int, rows: Any, write: Writer, *, restart: bool = False) -> Result:
+    def write(
+        self, app: str, version: int, rows: Any, write: Writer, *, restart: bool = False, in_order: bool = False
+    ) -> Result:
         """Get one batch into the table: `rows` is its Arrow schema, `write` makes its files.
 
         LakeError where the schema does not fit, or where another query wrote under this name (its checkpoint is lost,
-        or is another one): with `restart` this one takes over and begins anew.
+        or is another one): with `restart` this one takes over and begins anew. `in_order`: batches are a stream's, of
+        which only the last one can come again; an older one has other rows than it had then, and is an error.
         """
         batch = Batch(version, uuid.uuid4().hex)
         self._lake.refresh()
         self._check_owner(app, restart)
         seen = self._lake.marker(app, version)
+        if in_order and seen is not None and seen.version > version:
+            raise LakeError(
+                f"Batch {version} of {self.name!r} comes after batch {seen.version}, which is in {self.table.url}.",
+                "The query runs on an older copy of its checkpoint, or began anew under a name that is taken.",
+                "Use the newest copy, or another name= (its rows are added to those there); nothing was written now.",
+            )
         if seen is None or seen.version < version:
             # the table is made or changed before the machine looks: between its look and its commit nobody looks anew
             layout = self._layout(rows, batch.attempt)

@@ -54,7 +54,7 @@ def writer(
     def write(df: Any, batch: int) -> None:
         if not sink:
             sink.append(Sink(table, name=name))
-        result = _write(sink[0], df, _query_of(df) or name, batch, restart)
+        result = _write(sink[0], df, _query_of(df) or name, batch, restart, in_order=True)
         if on_batch is not None:
             on_batch(batch, result)
 
@@ -64,7 +64,7 @@ def writer(
 def write_batch(df: Any, table: Table, *, app: str, version: int, name: str = "", restart: bool = False) -> Result:
     """Append a DataFrame to the table as batch `version` of `app`; skipped if that or a younger one is there
     already."""
-    return _write(Sink(table, name=name or app), df, app, version, restart)
+    return _write(Sink(table, name=name or app), df, app, version, restart, in_order=False)
 
 
 def archive(
@@ -117,11 +117,15 @@ def _load(spark: Any, options: Mapping[str, str], select: Callable[[Any], Any] |
     return df if select is None else select(df)
 
 
-def _write(sink: Sink, df: Any, app: str, version: int, restart: bool) -> Result:
+def _write(sink: Sink, df: Any, app: str, version: int, restart: bool, *, in_order: bool) -> Result:
     if "/" in app or not app:
         raise LakeError(f"app {app!r} cannot be used: it is part of a path.", "Use letters, digits, dots and dashes.")
     rows = from_spark(df.schema.jsonValue())
-    return sink.write(app, version, rows, lambda layout: _by_spark(df, sink.table, layout), restart=restart)
+
+    def by_spark(layout: Layout) -> tuple[DataFile, ...]:
+        return _by_spark(df, sink.table, layout)
+
+    return sink.write(app, version, rows, by_spark, restart=restart, in_order=in_order)
 
 
 def _query_of(df: Any) -> str | None:

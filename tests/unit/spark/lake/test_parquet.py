@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tapelog.spark import lake
+from tapelog.spark.lake.errors import LakeError
 from tapelog.spark.lake.run import Sink
 from tapelog.spark.lake.store import Store
 from tapelog.spark.lake.tables.state import CHECKPOINT_EVERY, LOG
@@ -31,6 +32,20 @@ def test_a_table_with_many_batches_is_read_from_its_checkpoint(tmp_path: Path) -
     (log / f"{0:020d}.json").unlink()  # what a tidy removes
     assert keys(where) == expected(CHECKPOINT_EVERY + 2)
     assert put(where, CHECKPOINT_EVERY + 1).skipped
+
+
+def test_a_stream_on_an_older_checkpoint_stops_rather_than_skips_what_its_batch_has_now(tmp_path: Path) -> None:
+    where = table(tmp_path, "parquet")
+    for batch in range(3):
+        put(where, batch)
+    sink, given = Sink(where, name="orders"), rows(9)
+    with pytest.raises(LakeError, match="Batch 1 of 'orders' comes after batch 2") as raised:
+        sink.write(APP, 1, given.schema, by_arrow(Store(where), given), in_order=True)
+    assert len(str(raised.value).splitlines()) == 3
+    assert sink.write(APP, 2, rows(2).schema, by_arrow(Store(where), rows(2)), in_order=True).skipped
+    assert not sink.write(APP, 3, rows(3).schema, by_arrow(Store(where), rows(3)), in_order=True).skipped
+    assert put(where, 1).skipped  # a batch write by version says so itself
+    assert keys(where) == expected(4)
 
 
 def test_a_table_of_another_partition_is_refused(tmp_path: Path) -> None:
