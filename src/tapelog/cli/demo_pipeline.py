@@ -46,7 +46,7 @@ def check(env: Mapping[str, str]) -> None:
     try:
         check_java(env)
     except PlanError as error:
-        raise CliError(str(error), "or run the demo without --pipeline", EXIT_FAILED) from None
+        raise CliError(str(error), "run the demo without --pipeline", EXIT_FAILED) from None
 
 
 class Pipeline:

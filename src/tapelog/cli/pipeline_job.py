@@ -254,6 +254,9 @@ def replay(
     to: Annotated[str, typer.Option("--to", metavar="TOPIC", help="Where the rows go, as records.")],
     form: Annotated[str, typer.Option("--format", help="Of the table: iceberg, delta, parquet; or files.")] = "iceberg",
     rate: Annotated[int | None, typer.Option("--rate", min=1, help="Rows per second at most.")] = None,
+    partitions: Annotated[
+        int, typer.Option("--partitions", min=0, help="Make the topic with so many if it is missing.")
+    ] = 0,
     state: Annotated[
         str | None, typer.Option("--state", metavar="DIR", help="How far it is; else ./replay-TOPIC.")
     ] = None,
@@ -269,16 +272,41 @@ def replay(
     """
     from tapelog.cli.pipeline_job_view import replay_shown
 
-    def report(spark: Any) -> dict[str, Any]:
-        from tapelog.spark import lake
+    given, sink = _table(source, form), {**_cluster(bootstrap, options), "topic": to}
+    place = state or (Path.cwd() / f"replay-{to}").as_uri()
+    _make_topic(sink, partitions)
 
-        given = source if form == "files" else lake.from_options({"url": source, "format": form})
-        sink = {**_cluster(bootstrap, options), "topic": to}
-        place = state or (Path.cwd() / f"replay-{to}").as_uri()
+    def report(spark: Any) -> dict[str, Any]:
         return replay_shown(spark, given, sink, place, rate, as_json=json)
 
     document = _reported(f"replay-{to}", report, master, conf, json)
     emit(json, document, lambda: [f"{document['rows']:,} rows to topic {to}"])
+
+
+def _table(url: str, form: str) -> Any:
+    """What is read back: a table of the lake, or the URL of files."""
+    from tapelog.spark import lake
+
+    if form == "files":
+        return url
+    try:
+        return lake.from_options({"path": url, "format": form})
+    except lake.LakeError as error:
+        raise CliError(str(error), "", EXIT_USAGE) from None
+
+
+def _make_topic(sink: dict[str, str], partitions: int) -> None:
+    """See that the topic is there, before Spark takes its time."""
+    from tapelog.client.errors import ClientError
+    from tapelog.spark.pipeline.model import TopicSink
+    from tapelog.spark.pipeline.references import References
+    from tapelog.spark.pipeline.run.topics import make_missing
+    from tapelog.spark.plan.errors import PlanError
+
+    try:
+        make_missing([TopicSink(sink, None, "value", "raw", (), partitions)], References("replay", {}, str))
+    except (ClientError, PlanError) as error:
+        raise CliError(str(error), "--partitions 3 makes a topic that is missing", EXIT_FAILED) from None
 
 
 def _cluster(bootstrap: str, options: list[str] | None, since: str | None = None) -> dict[str, str]:

@@ -113,7 +113,7 @@ def replay_shown(
 
     columns = (TextColumn("{task.completed:,} of {task.total:,} rows"), BarColumn(), TimeRemainingColumn())
     with Progress(*columns, console=error_console(), disable=as_json or not console().is_terminal) as shown:
-        bar = shown.add_task("replay", total=None)
+        bar = shown.add_task("replay", total=0)
 
         def told(done: Any) -> None:
             shown.update(bar, completed=done.rows, total=done.rows_all)

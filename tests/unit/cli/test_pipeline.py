@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -127,3 +128,43 @@ def test_without_a_fitting_java_one_line_says_what_to_install(said: str | None, 
     with pytest.raises(MissingError, match="not installed here"):
         check_java({"PATH": "/nowhere"})
     assert check_java({"JAVA_HOME": "/j"}, lambda java: 'openjdk version "21"') == "/j/bin/java"
+
+
+def test_a_table_is_replayed_from_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+
+    def replay_shown(spark: Any, source: Any, sink: Any, *more: Any, **others: Any) -> dict[str, Any]:
+        seen.append((source, sink))
+        return {"rows": 3, "to": sink["topic"]}
+
+    monkeypatch.setattr(
+        "tapelog.cli.pipeline_job_view.with_session", lambda name, master, conf, report, quiet: report(0)
+    )
+    monkeypatch.setattr("tapelog.cli.pipeline_job_view.replay_shown", replay_shown)
+    monkeypatch.setattr("tapelog.spark.pipeline.run.topics.make_missing", lambda sinks, references: seen.append(sinks))
+    words = ["pipeline", "job", "replay", "file:///lake/orders", "--to", "again", "--partitions", "4", "-b", "h:1"]
+    assert run(words) == 0
+    ((made,), (table, sink)) = seen
+    assert made.partitions == 4 and made.options == sink == {"kafka.bootstrap.servers": "h:1", "topic": "again"}
+    assert (table.url, table.format) == ("file:///lake/orders", "iceberg")
+    assert run([*words, "--format", "files"]) == 0 and seen[-1][0] == "file:///lake/orders"
+
+
+def test_a_format_that_no_table_has_is_told_before_spark_starts(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["pipeline", "job", "replay", "file:///lake/orders", "--to", "again", "--format", "icebreg"]) == 2
+    assert "icebreg" in capsys.readouterr().err
+
+
+def test_a_cluster_that_is_down_is_told_before_spark_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("tapelog.spark.pipeline.run.topics.LOOK_S_MAX", 0.2)
+    monkeypatch.setattr("tapelog.spark.pipeline.run.session.check_spark", lambda: None)
+    monkeypatch.setattr("tapelog.spark.pipeline.run.session.check_java", lambda env: "java")
+    file = tmp_path / "shop.toml"
+    file.write_text(SHOP.read_text().replace("127.0.0.1:9092", "127.0.0.1:1"))
+    assert run(["pipeline", "run", str(file), "--runs", str(tmp_path / "runs")]) == 1
+    told = capsys.readouterr().err
+    assert "127.0.0.1:1 cannot be reached" in told and len(told.strip().splitlines()) <= 3
+    assert run(["pipeline", "status", "shop", "--runs", str(tmp_path / "runs")]) == 0
+    assert "failed" in capsys.readouterr().out

@@ -17,10 +17,10 @@ DOCUMENT = """
 name = "shop"
 checkpoint = "/nowhere"
 trigger = "5 seconds"
-[cluster]
-bootstrap = "127.0.0.1:1"
 [sources.orders]
-topic = "orders"
+file = "orders"
+schema = "id BIGINT"
+stream = true
 [sinks.screen]
 from = "orders"
 console = true

@@ -23,7 +23,7 @@ from tapelog.spark.pipeline.run.places import resolved
 from tapelog.spark.pipeline.run.running import Running
 from tapelog.spark.pipeline.run.session import make_session
 from tapelog.spark.pipeline.run.sinks import Writing
-from tapelog.spark.pipeline.run.topics import make_missing, waiting
+from tapelog.spark.pipeline.run.topics import check_there, make_missing, waiting
 from tapelog.spark.pipeline.runs import Run, Runs, process_start
 from tapelog.spark.pipeline.trouble import told
 from tapelog.spark.plan.errors import LINES_MAX, PlanError
@@ -102,6 +102,8 @@ class _Engine:
             self._orders.runs.claim(self._run)
         spark = None
         try:
+            self._say("starting", "looking for topics")
+            self._topics()
             self._say("starting", "starting Spark")
             spark = self._orders.spark or self._session()
             self._start_all(spark)
@@ -124,14 +126,18 @@ class _Engine:
 
     # -- starting
 
-    def _start_all(self, spark: Any) -> None:
-        self._say("starting", "making topics")
+    def _topics(self) -> None:
+        """Before Spark takes its time: are the clusters there, and their topics? Those that may be made are."""
         letters = self._plan.pipeline.dead_letters
         writes = [
             query.sink.writes if query.sink else letters.writes if letters else None for query in self._plan.queries
         ]
+        sources = [part.does for part in self._plan.parts.values()]
+        check_there([one for one in sources if isinstance(one, TopicSource)], self._references)
         make_missing([one for one in writes if isinstance(one, TopicSink)], self._references)
         self._aim()
+
+    def _start_all(self, spark: Any) -> None:
         writing = Writing(spark, self._references, self._base, self._orders.show)
         good = Frames(spark, self._plan, self._references, self._base, observe=True)
         bad = Frames(spark, self._plan, self._references, self._base, observe=False)
@@ -216,7 +222,8 @@ class _Engine:
         line = query.sink.line if query.sink is not None else letters.line if letters is not None else 0
         title = f"[sinks.{query.name}]" if query.sink is not None else "[dead-letters]"
         first, *more = told(text)
-        lines = [f"{self._plan.pipeline.file}:{line}: {title} stopped: {first}", *more][:LINES_MAX]
+        place = f"{self._plan.pipeline.file}:{line}" if self._file.suffix else self._plan.pipeline.file
+        lines = [f"{place}: {title} stopped: {first}", *more][:LINES_MAX]
         if len(lines) < LINES_MAX and self._log is not None:
             lines.append(f"All that Spark said is in {self._log}.")
         return QueryError(*lines)

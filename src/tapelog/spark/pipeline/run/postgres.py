@@ -178,10 +178,19 @@ def _connect(dsn: str) -> Any:
     try:
         return psycopg.connect(dsn)
     except psycopg.OperationalError as error:
-        reason = str(error).strip().splitlines()[-1]
         raise PlanError(
-            f"PostgreSQL does not answer: {reason}", "Check dsn, and that the server can be reached."
+            f"PostgreSQL does not answer: {refusal(str(error))}", "Check dsn, and that the server can be reached."
         ) from None
+
+
+def refusal(text: str) -> str:
+    """The line of libpq's words that says what failed; what it guesses about it comes after, a list of tries before.
+
+    >>> refusal('connection failed: connection to server at "::1", port 1 failed: Connection refused\\n\\tIs the ser')
+    'connection failed: connection to server at "::1", port 1 failed: Connection refused'
+    """
+    lines = [line.strip(" -\t") for line in text.splitlines() if line.strip()]
+    return next((line for line in lines if "failed: " in line), lines[0] if lines else "no reason given")
 
 
 def _errors() -> type[BaseException]:

@@ -16,20 +16,36 @@ from tapelog.wire.errors import ErrorCode
 from tapelog.wire.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from tapelog.wire.messages.create_topics_response import CreateTopicsResponse
 
+LOOK_S_MAX = 20.0
 _TIMEOUT_MS = 30_000
 
 
 def make_missing(sinks: Iterable[TopicSink], references: References) -> list[str]:
-    """Make the topics that may be made and are not there; their names."""
+    """Make the topics that may be made and are not there; their names. ClientError: one that must be there is not."""
     made = []
     for sink in sinks:
-        if sink.partitions:
-            options = references.options(sink.options)
-            settings, _ = connection_settings(Given(options))
-            with lend(settings) as cluster:
-                if create_topic(cluster, options["topic"], sink.partitions):
-                    made.append(options["topic"])
+        options = references.options(sink.options)
+        settings, _ = connection_settings(Given(options))
+        with lend(settings) as cluster:
+            if not sink.partitions:
+                _look(cluster, [options["topic"]])
+            elif create_topic(cluster, options["topic"], sink.partitions):
+                made.append(options["topic"])
     return made
+
+
+def check_there(sources: Iterable[TopicSource], references: References) -> None:
+    """ClientError, unless the cluster answers and has the topics that are named."""
+    for source in sources:
+        options = references.options(source.options)
+        settings, _ = connection_settings(Given(options))
+        with lend(settings) as cluster:
+            _look(cluster, _named(options))
+
+
+def _look(cluster: Cluster, names: list[str]) -> None:
+    """Whoever waits at a terminal is told of a cluster that is down before a minute has passed."""
+    cluster.topics(names, cluster.deadline(min(LOOK_S_MAX, cluster.settings.api_timeout_ms / 1000)))
 
 
 def create_topic(cluster: Cluster, name: str, partitions: int) -> bool:
@@ -60,7 +76,7 @@ def waiting(sources: Mapping[str, TopicSource], references: References) -> dict[
     found = {}
     for name, source in sources.items():
         options = references.options(source.options)
-        topics = [topic.strip() for topic in options.get("subscribe", "").split(",") if topic.strip()]
+        topics = _named(options)
         try:
             settings, _ = connection_settings(Given(options))
             with lend(settings) as cluster:
@@ -70,3 +86,7 @@ def waiting(sources: Mapping[str, TopicSource], references: References) -> dict[
         except ClientError:
             continue
     return found
+
+
+def _named(options: Mapping[str, str]) -> list[str]:
+    return [topic.strip() for topic in options.get("subscribe", "").split(",") if topic.strip()]
