@@ -135,6 +135,31 @@ def test_a_stream_goes_from_storage_to_the_tail_while_both_move(spark: Any, stag
     assert sorted(int(row.number) for row in rows) == list(range(seen + 1500))
 
 
+def test_a_lake_table_is_filled_from_storage_and_then_follows_the_tail(
+    spark: Any, stage: Stage, tmp_path: Path
+) -> None:
+    from tapelog.spark import lake
+
+    table = lake.table(f"file://{tmp_path}/plain", format="parquet")
+    there = spark.read.format("tapelog").options(**stage.options("plain", tier=False)).load().count()
+    query = lake.archive(
+        spark,
+        stage.options("plain", tier=True, maxOffsetsPerTrigger=4000),
+        table,
+        name="plain",
+        checkpoint=str(tmp_path / "c"),
+        trigger={"processingTime": "1 second"},
+    )
+    try:
+        assert lake.read(spark, table).count() == there
+        stage.write(there, 500)
+        query.processAllAvailable()
+    finally:
+        query.stop()
+    rows = lake.read(spark, table).selectExpr("cast(substr(value, 1, 8) as string) number").collect()
+    assert sorted(int(row.number) for row in rows) == list(range(there + 500))
+
+
 def refused(stage: Stage, **given: str) -> list[str]:
     from tapelog.spark.source.errors import TapelogError
 

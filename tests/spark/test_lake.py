@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,11 @@ import pytest
 
 from tapelog.spark import lake
 from tests.spark.conftest import Topic
+from tests.spark.test_formats import send, written
+from tests.spark.test_sink import to, values
+from tests.support.registry_server import RegistryServer
+
+pytest.importorskip("pyspark", reason="needs pyspark (requirements/spark.txt)")
 
 
 @pytest.mark.parametrize("format", ["iceberg", "delta", "parquet"])
@@ -66,3 +73,68 @@ def test_nested_columns_of_any_dataframe_go_into_a_table_and_come_back(spark: An
         assert back.schema.simpleString() == rows.schema.simpleString()
         assert sorted(map(str, back.collect())) == sorted(map(str, rows.collect()))
         assert lake.read(spark, table, since="2026-11-17", until="2026-11-18").count() == 24
+
+
+RATE = 20
+"""Rows per second: five seconds' rows are a chunk."""
+
+
+class Enough(Exception):
+    """Stops a replay after its first chunk."""
+
+
+def test_a_replay_keeps_its_rate_and_goes_on_after_it_was_stopped_with_each_row_once(
+    spark: Any, topic: Topic, tmp_path: Path
+) -> None:
+    table = lake.table(f"file://{tmp_path}/orders", format="parquet")
+    topic.write(250)
+    lake.archive(spark, topic.options(), table, name="orders", checkpoint=f"{tmp_path}/checkpoint", follow=False)
+    target, done = Topic(topic.bootstrap, 3), []
+
+    def progress(how_far: lake.Replayed) -> None:
+        done.append((time.monotonic(), how_far.rows))
+        if len(done) == 1:
+            raise Enough
+
+    def replay() -> lake.Replayed:
+        given = {"state": f"file://{tmp_path}/replay", "rows_per_second": RATE, "on_progress": progress}
+        return lake.replay(spark, table, to(target), **given)
+
+    with pytest.raises(Enough):
+        replay()
+    assert 0 < done[0][1] < 250
+    begun = time.monotonic()
+    assert replay().rows_all == 250
+    assert values(target) == Counter(b"v%d" % number for number in range(250))
+    last, rows = done[-1][0], done[-2][1] - done[0][1]  # before its last chunk it waits for those before it
+    assert len(done) == 3 and last - begun >= rows / RATE, done
+
+
+def test_a_schema_that_evolves_in_the_registry_evolves_the_table(spark: Any, topic: Topic, tmp_path: Path) -> None:
+    old = {"type": "record", "name": "O", "fields": [{"name": "id", "type": "long"}]}
+    note = {"name": "note", "type": ["null", "string"], "default": None}
+    new = {**old, "fields": [*old["fields"], note]}  # type: ignore[list-item]
+    table = lake.table(f"file://{tmp_path}/orders", format="iceberg")
+
+    def archive(registry: RegistryServer) -> None:
+        given = topic.options(valueFormat="avro", columns="value,timestamp") | {"schemaRegistry.url": registry.url}
+        lake.archive(
+            spark,
+            given,
+            table,
+            name="orders",
+            checkpoint=f"{tmp_path}/checkpoint",
+            follow=False,
+            select=lambda frame: frame.select("value.*", "timestamp"),
+        )
+
+    with RegistryServer() as registry:
+        first = registry.add(f"{topic.name}-value", json.dumps(old))
+        send(topic, *[written(old, first, {"id": number}) for number in range(3)])
+        archive(registry)
+        assert "note" not in lake.read(spark, table).columns
+        second = registry.add(f"{topic.name}-value", json.dumps(new))
+        send(topic, written(old, first, {"id": 3}), written(new, second, {"id": 4, "note": "new"}))
+        archive(registry)
+    rows = lake.read(spark, table).orderBy("id").collect()
+    assert [(row.id, row.note) for row in rows] == [(0, None), (1, None), (2, None), (3, None), (4, "new")]
