@@ -76,3 +76,17 @@ def test_the_marker_outlives_the_snapshots(tmp_path: Path) -> None:
     put(where, 1, app="another", name="another")
     opened(where).tidy(2**41)  # every snapshot but the last is expired
     assert put(where, 0).skipped
+
+
+@pytest.mark.parametrize("format", ["iceberg", "delta"])
+@pytest.mark.parametrize("micros", [253_402_300_800_000_000, -62_135_596_800_000_001])
+def test_a_time_that_no_calendar_of_the_format_has_stops_the_batch_in_three_lines(
+    format: str, micros: int, tmp_path: Path
+) -> None:
+    where = table(tmp_path, format)
+    put(where, 0)
+    times = pa.array([micros] * 12, pa.timestamp("us", "UTC"))
+    with pytest.raises(LakeError, match=r"Batch 1 for .* has a time outside the years 1 to 9999") as raised:
+        put(where, 1, given=rows(1).set_column(2, "timestamp", times))
+    assert len(str(raised.value).splitlines()) == 3
+    assert keys(where) == expected(1)

@@ -139,6 +139,12 @@ class Sink:
                     f"{self.table.url} is changed all the time: batch {batch.version} could not be committed.",
                     "Nothing of it is in the table; start the query again, or let compaction run less often.",
                 ) from None
+        except OverflowError:
+            raise LakeError(
+                f"Batch {batch.version} for {self.table.url} has a time outside the years 1 to 9999.",
+                f"{self.table.format} tables cannot hold it here, and nothing of the batch was written.",
+                "Leave such rows out, or set their time to null, before they are written (select=, where).",
+            ) from None
         else:
             batch.committed()
 
