@@ -128,7 +128,7 @@ class Shop:
 def shop(spark: Any, topic: Topic, tmp_path: Path) -> Iterator[Shop]:
     """The shop; views of its names are forgotten afterwards."""
     yield Shop(spark, topic, tmp_path)
-    for name in ("orders", "countries", "valid", "once", "enriched", "tagged", "revenue"):
+    for name in ("orders", "countries", "valid", "once", "enriched", "tagged", "revenue", "bills", "timely", "paid"):
         spark.catalog.dropTempView(name)
 
 
@@ -136,11 +136,12 @@ def test_orders_go_from_a_topic_to_every_sink_once(shop: Shop) -> None:
     bad = [order(3, amount=-1.0), b"{ broken", order(5000, at="2026-05-01T12:01:00Z")]
     shop.send(*(order(number) for number in range(40)), order(7), *bad)
     report = shop.run()
-    shop.send(*(order(number) for number in range(40, 60)), order(45), order(900, at="2026-05-01T13:30:00Z"))
+    again, late = [order(39), order(45)], order(850, at="2026-05-01T12:00:00Z")
+    shop.send(late, *(order(number) for number in range(40, 60)), *again, order(900, at="2026-05-01T13:30:00Z"))
     shop.run()
 
     written = shop.spark.read.parquet(str(shop.place / "out")).collect()
-    assert sorted(row.id for row in written) == [*range(60), 900]
+    assert sorted(row.id for row in written) == [*range(60), 900], "none twice, in one run or in two; none too late"
     assert {(row.region, row.tag) for row in written} == {("Europe", 1), ("elsewhere", 0)}
     assert not [name for name in written[0].asDict() if name.startswith("_")]
 
@@ -186,6 +187,26 @@ def test_sql_that_spark_does_not_understand_is_told_by_line(shop: Shop) -> None:
     line = text[: text.index("[steps.enriched]")].count("\n") + 1
     assert f"shop.toml:{line}: [steps.enriched]" in str(error.value) and "cuontry" in str(error.value)
     assert len(str(error.value).splitlines()) <= 3
+
+
+def test_two_streams_are_joined_in_time(shop: Shop) -> None:
+    bills = Topic(shop.topic.bootstrap, 1)
+    shop.send(order(1), order(2), order(30))
+    for number, minute in ((1, 2), (2, 9), (30, 4)):
+        bill = {"order_id": number, "paid": f"2026-05-01T12:{minute:02}:00Z"}
+        shop.producer.produce(bills.name, json.dumps(bill).encode())
+    shop.producer.flush(30)
+    text = shop.text()
+    text = text[: text.index("[sources.countries]")].replace('corrupt = "dead-letter"', "") + (
+        f'[sources.bills]\ntopic = "{bills.name}"\nstart = "earliest"\nformat = "json"\n'
+        'schema = "order_id BIGINT, paid TIMESTAMP"\nwatermark = { column = "paid", delay = "1 minute" }\n'
+        '[steps.timely]\nfrom = "orders"\nwatermark = { column = "at", delay = "1 minute" }\n'
+        '[steps.paid]\nfrom = "timely"\njoin = { with = "bills", '
+        'condition = "id = order_id AND paid BETWEEN at AND at + INTERVAL 5 MINUTES" }\n'
+        '[sinks.screen]\nfrom = "paid"\nconsole = true\n'
+    )
+    shop.run(text)
+    assert sorted(row.id for row in shop.shown) == [1, 30], "the second was paid too late"
 
 
 def test_tables_are_written_at_once_and_joined(shop: Shop) -> None:

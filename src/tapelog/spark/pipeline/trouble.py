@@ -8,6 +8,8 @@ from typing import Final
 from tapelog.spark.plan.errors import LINES_MAX
 
 LINE_CHARS_MAX: Final = 300
+NOT_CONNECTED: Final = "Python worker failed to connect back"
+"""Spark gives a new Python process ten seconds: on a busy machine that is too little, and nothing has happened yet."""
 _OURS: Final = re.compile(
     r"(?:Tapelog|Plan|Lake|Option|Document|MissingTopic|DataLoss|Checkpoint)Error: (?P<text>(?:.+\n?){1,3})"
 )
@@ -31,6 +33,11 @@ def told(text: str) -> list[str]:
     """At most three lines that say what happened."""
     if match := _OURS.search(text):
         return _clean(match["text"].splitlines())
+    if NOT_CONNECTED in text:
+        return [
+            "Python did not come up within the ten seconds that Spark gives it, several times.",
+            "This machine is too busy: let other work end first, or write to fewer sinks at a time.",
+        ]
     if match := _RAISED.search(text):
         return _clean([match[1]])
     frames = text.rfind("Traceback (most recent call last)")

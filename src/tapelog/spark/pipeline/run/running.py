@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-STARTS_MAX: Final = 3
-NOT_CONNECTED: Final = "Python worker failed to connect back"
-"""Spark gives a new Python process ten seconds: on a busy machine that is too little, and nothing has happened yet."""
+from tapelog.spark.pipeline.trouble import NOT_CONNECTED
+
+STARTS_MAX: Final = 5
 
 
 @dataclass(slots=True)
