@@ -268,8 +268,14 @@ def _live(address: str, watch: Watch, shop: Shop, readers: dict[str, Reader], as
 
     def frame() -> RenderableType:
         stopped = [name for name, reader in readers.items() if not reader.wanted.is_set()]
-        shown = demo_view.live(title, watch.latest, stopped, shop.rate, watch.trouble, bars=bars)
-        return Group(*watch.pipeline_parts(), shown) if watch.pipeline is not None else shown
+        above = Group(*watch.pipeline_parts())
+        height = screen.height - len(screen.render_lines(above))
+        return Group(
+            above,
+            demo_view.live(
+                title, watch.latest, stopped, shop.rate, watch.trouble, bars=bars, width=screen.width, height=height
+            ),
+        )
 
     with Keys() as keys, Live(frame(), console=screen, auto_refresh=False, vertical_overflow="crop") as live:
         while not asked:

@@ -17,8 +17,10 @@ from tapelog.cli.units import format_count, format_duration, format_size
 
 BARS = "▁▂▃▄▅▆▇█"
 ASCII_BARS = "_.:-=+*#"
-SPARK_WIDTH = 40
+SPARK_WIDTH, SPARK_WIDTH_MIN = 40, 11
 SPARK_FLOOR = 200  # records; what is always under way is no lag worth a mountain
+GROUPS_MIN = 2  # shown on any screen: the two that the keys stop
+COLUMN_GAP = 3
 CALM_MS = 2000
 WORRY_MS = 10_000
 
@@ -66,17 +68,29 @@ def _lag_style(group: GroupView) -> str:
     return "yellow" if group.lag_ms < WORRY_MS else "bold red"
 
 
-def keys_text(stopped: Collection[str], rate: float) -> str:
-    """What the keys do, right now."""
-    billing = "start billing again: its lag shrinks" if "billing" in stopped else "stop billing: its lag grows"
+def keys_text(stopped: Collection[str], rate: float, width: int) -> str:
+    """What the keys do, right now, and what comes of it where a line has room for that."""
+    billing, then = (
+        ("start billing again", ": its lag shrinks") if "billing" in stopped else ("stop billing", ": its lag grows")
+    )
     analytics = "start analytics" if "analytics" in stopped else "stop analytics"
-    return f"keys:  s {billing}   a {analytics}   + - orders ({rate:g}/s)   q quit"
+    rest = f"   a {analytics}   + - orders ({rate:g}/s)   q quit"
+    long = f"keys:  s {billing}{then}{rest}"
+    return long if len(long) <= width else f"keys:  s {billing}{rest}"
 
 
 def live(
-    title: str, snapshot: Snapshot, stopped: Collection[str], rate: float, trouble: str = "", *, bars: str = BARS
+    title: str,
+    snapshot: Snapshot,
+    stopped: Collection[str],
+    rate: float,
+    trouble: str = "",
+    *,
+    bars: str = BARS,
+    width: int = 120,
+    height: int = 100,
 ) -> RenderableType:
-    """The view for a terminal."""
+    """The view for a terminal with so much room. A narrow one gets shorter bars, a low one fewer groups."""
     facts = [f"up {format_duration(snapshot.uptime_s * 1000)}"]
     if snapshot.memory_bytes is not None:
         facts.append(f"broker memory {format_size(snapshot.memory_bytes)}")
@@ -84,25 +98,43 @@ def live(
         ["topic", "partitions>", "records>", "records/s>"],
         [[t.name, t.partitions, format_count(t.records), format_count(t.rate)] for t in snapshot.topics],
     )
-    groups = table(
-        ["group", "", "reads/s>", "lag>", "lag in time>", "lag, the last minute"],
-        [_group_row(group, group.name in stopped, bars) for group in snapshot.groups],
-    )
+    others = 2 + (2 + len(snapshot.topics)) + 1 + 2 + 1 + len(trouble.splitlines()) + 1
+    shown = snapshot.groups
+    if others + len(shown) > height:
+        shown = shown[: max(GROUPS_MIN, height - others - 1)]
     parts: list[RenderableType] = [
         Text.assemble((title, "bold"), ("   " + ", ".join(facts), "dim")),
         Text(),
         topics,
         Text(),
-        groups,
-        Text(),
+        _groups(shown, stopped, bars, width),
     ]
+    if left := len(snapshot.groups) - len(shown):
+        parts.append(Text(f"and {left} more for which this screen is too low", style="dim"))
+    parts.append(Text())
     if trouble:
         parts.append(Text(trouble, style="bold red"))
-    parts.append(Text(keys_text(stopped, rate), style="dim"))
+    parts.append(Text(keys_text(stopped, rate, width), style="dim"))
     return Group(*parts)
 
 
-def _group_row(group: GroupView, stopped: bool, bars: str) -> list[Any]:
+def _groups(groups: Sequence[GroupView], stopped: Collection[str], bars: str, width: int) -> RenderableType:
+    """The table of groups; the bars take what the other columns leave, and end with the newest."""
+    heads = ["group", "", "reads/s>", "lag>", "lag in time>"]
+    rows = [_group_row(group, group.name in stopped) for group in groups]
+    taken = sum(
+        COLUMN_GAP + max(len(head.rstrip(">")), *(len(row[column]) for row in rows))
+        for column, head in enumerate(heads)
+        if rows
+    )
+    room = min(SPARK_WIDTH, max(SPARK_WIDTH_MIN, width - taken))
+    drawn = [Text(sparkline(group.history, room, bars), style=_lag_style(group)) for group in groups]
+    title = "lag, the last minute"
+    heads.append(title if len(title) <= room else "last minute")
+    return table(heads, [[*row, spark] for row, spark in zip(rows, drawn, strict=True)])
+
+
+def _group_row(group: GroupView, stopped: bool) -> list[Any]:
     style = _lag_style(group)
     state = (
         Text("stopped", style="bold red")
@@ -116,7 +148,6 @@ def _group_row(group: GroupView, stopped: bool, bars: str) -> list[Any]:
         format_count(group.rate),
         Text(format_count(group.lag_records), style=style),
         Text(time_lag, style=style),
-        Text(sparkline(group.history, bars=bars), style=style),
     ]
 
 

@@ -40,6 +40,35 @@ def test_the_keys_say_what_they_do_now() -> None:
     assert "stopped" in shown(["billing"])
 
 
+def on_screen(snapshot: Snapshot, width: int, height: int) -> list[str]:
+    out = io.StringIO()
+    view = demo_view.live("Tapelog on 127.0.0.1:9092", snapshot, [], 100, bars="abcdefgh", width=width, height=height)
+    Console(file=out, width=width).print(view)
+    return out.getvalue().splitlines()
+
+
+def test_a_narrow_terminal_shows_the_newest_lag_and_the_keys_in_one_line() -> None:
+    growing = GroupView("shop.dead_letters", "stable", 100.0, 12_345, 145_000, tuple(range(0, 60_000, 1000)))
+    lines = on_screen(Snapshot(65.0, SNAPSHOT.topics, (growing,), None), 80, 24)
+    assert len(demo_view.keys_text(["billing", "analytics"], 2000, 80)) <= 80
+    assert any(line.rstrip().endswith("h") and "shop.dead_letters" in line for line in lines)
+    assert lines[-1].endswith("q quit")
+    assert max(map(len, lines)) <= 80
+
+
+def test_a_low_terminal_shows_the_groups_that_the_keys_stop_and_says_how_many_more_there_are() -> None:
+    many = tuple(GroupView(f"group-{number}", "stable", 1.0, 0, 0) for number in range(9))
+    for height in (16, 24):
+        lines = on_screen(Snapshot(65.0, SNAPSHOT.topics, many, None), 80, height)
+        assert len(lines) <= height
+        assert any(line.startswith("group-1") for line in lines)
+        assert lines[-1].startswith("keys")
+    assert sum(line.startswith("group-") for line in on_screen(Snapshot(65.0, (), many, None), 80, 24)) == 9
+    assert "and 4 more for which this screen is too low" in on_screen(
+        Snapshot(65.0, SNAPSHOT.topics, many, None), 80, 16
+    )
+
+
 def test_trouble_is_shown() -> None:
     assert "no answer" in shown([], "no answer from 127.0.0.1:9092")
 
