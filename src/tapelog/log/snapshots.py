@@ -63,8 +63,8 @@ def write_snapshot(disk: Disk, path: str, data: bytes) -> None:
         disk.write_file(path, data)
 
 
-def parse_snapshot(data: bytes) -> list[ProducerEntry]:
-    """The producers in it; SnapshotError if anything is wrong."""
+def check_snapshot(data: bytes) -> int:
+    """How many producers are in it; SnapshotError if anything is wrong. Makes no entries of them."""
     if len(data) < HEAD.size + COUNT.size:
         raise SnapshotError("too short")
     version, checksum = HEAD.unpack_from(data)
@@ -73,9 +73,15 @@ def parse_snapshot(data: bytes) -> list[ProducerEntry]:
     if crc32c(data[HEAD.size :]) != checksum:
         raise SnapshotError("checksum mismatch")
     (count,) = COUNT.unpack_from(data, HEAD.size)
-    start = HEAD.size + COUNT.size
-    if count < 0 or len(data) < start + count * ENTRY.size:
+    if count < 0 or len(data) < HEAD.size + COUNT.size + count * ENTRY.size:
         raise SnapshotError(f"{count} entries do not fit {len(data)} bytes")
+    return int(count)
+
+
+def parse_snapshot(data: bytes) -> list[ProducerEntry]:
+    """The producers in it; SnapshotError if anything is wrong."""
+    count = check_snapshot(data)
+    start = HEAD.size + COUNT.size
     entries = []
     for number in range(count):
         fields = ENTRY.unpack_from(data, start + number * ENTRY.size)

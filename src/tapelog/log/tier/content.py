@@ -17,7 +17,8 @@ from tapelog.log.checkpoints import render_epochs
 from tapelog.log.epochs import LeaderEpochs
 from tapelog.log.log import Log
 from tapelog.log.producer_state import ProducerState
-from tapelog.log.snapshots import SnapshotError, parse_snapshot, render_snapshot
+from tapelog.log.recovery import rebuild_producers
+from tapelog.log.snapshots import SnapshotError, check_snapshot, render_snapshot
 from tapelog.log.tier import layout
 from tapelog.log.tier.layout import Footer
 from tapelog.log.tier.manifest import SegmentEntry
@@ -80,9 +81,7 @@ class Content:
             yield piece
         if rest:
             raise DamagedError(f"{self._log.path} ends within a batch")
-        found = [_content(section) for section in self._sections]
-        found[layout.PRODUCERS] = sound_snapshot(found[layout.PRODUCERS])
-        sections = tuple(found)
+        sections = tuple(_content(section) for section in self._sections)
         sizes = tuple(map(len, sections))
         self._aborted_from = aborted_from(sections[layout.TXN_INDEX])
         footer = Footer(self.base_offset, self.end_offset, *self._newest, self.size, sizes, crc)
@@ -146,7 +145,7 @@ def open_content(log: Log, base_offset: int) -> Content | None:
             optional(segment.index.stored.path),
             optional(segment.time_index.stored.path),
             optional(segment.txn_index.path),
-            optional(log.path_of(end, names.SNAPSHOT)),
+            producers_at(log, end),
             render_epochs([(epoch, start) for epoch, start in cache.entries() if start < end]),
         ],
         epochs_within(cache, base_offset, end),
@@ -187,14 +186,18 @@ def aborted_from(index: bytes) -> int:
     return min((first for _, _, first, _, _ in TXN_ENTRY.iter_unpack(index[:whole])), default=-1)
 
 
-def sound_snapshot(data: bytes) -> bytes:
-    """A producer snapshot as it is, or one without producers where it is missing or torn: nothing is open at the end
-    of a segment that may go up, so only the recognition of very late duplicates is lost."""
+def producers_at(log: Log, end: int) -> bytes:
+    """The producers at the end of a segment, by their snapshot or, where that is missing or torn, by the batches behind
+    an earlier one: a transaction that was open there may have been aborted since, and only who knows of it looks for
+    that in later segments."""
     try:
-        parse_snapshot(data)
+        data = log.disk.read_file(log.path_of(end, names.SNAPSHOT))
+        check_snapshot(data)
         return data
-    except SnapshotError:
-        return render_snapshot(ProducerState())
+    except (FileNotFoundError, SnapshotError):
+        producers = ProducerState()
+        rebuild_producers(log.disk, log.directory, log.segments, producers, end)
+        return render_snapshot(producers)
 
 
 def _content(section: File | bytes | None) -> bytes:
