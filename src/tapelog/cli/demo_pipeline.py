@@ -31,7 +31,7 @@ TOPICS = {demo_shop.REVENUE: 3, demo_shop.DEAD: 1}
 GROUP = "demo-report"
 READ_WAIT_S, READ_MAX = 0.25, 500
 TABLE_EVERY_S = 3.0
-STOP_S_MAX = 10.0
+STOP_S_MAX, STARTING_STOP_S_MAX = 10.0, 2.0  # a Spark that has only begun has nothing to finish
 SETTLE_S_MAX, SETTLE_LOOK_S = 60.0, 0.5
 LAST_LINES = 3
 
@@ -124,7 +124,7 @@ class Pipeline:
         if self._process is not None:
             self._process.send_signal(signal.SIGTERM)
             try:
-                self._process.wait(STOP_S_MAX)
+                self._process.wait(STOP_S_MAX if self.ready() else STARTING_STOP_S_MAX)
             except subprocess.TimeoutExpired:
                 os.killpg(self._process.pid, signal.SIGKILL)
                 self._process.wait()
