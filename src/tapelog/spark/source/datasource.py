@@ -118,10 +118,12 @@ def register(spark: Any, *, publish: bool = True, brief: bool = True) -> None:
 
     With `publish`, streaming queries of the session publish their progress to a consumer group of their name. With
     `brief`, errors that explain themselves are told in their three lines instead of frames (`telling`). Secrets among
-    options are hidden where Spark prints them (`redaction`).
+    options are hidden where Spark prints them (`redaction`). In local mode workers run this Python (`workers`).
     """
     from tapelog.spark.source.redaction import hide_secrets
+    from tapelog.spark.source.workers import run_this_python
 
+    run_this_python(spark)
     spark.dataSource.register(TapelogDataSource)
     hide_secrets(spark)
     if brief:
