@@ -120,6 +120,7 @@ def register(spark: Any, *, publish: bool = True, brief: bool = True) -> None:
     `brief`, errors that explain themselves are told in their three lines instead of frames (`telling`). Secrets among
     options are hidden where Spark prints them (`redaction`). In local mode workers run this Python (`workers`).
     """
+    from tapelog.spark.listener.ending import hear_everything
     from tapelog.spark.source.redaction import hide_secrets
     from tapelog.spark.source.workers import run_this_python
 
@@ -134,3 +135,5 @@ def register(spark: Any, *, publish: bool = True, brief: bool = True) -> None:
         from tapelog.spark.listener.listener import add_listener
 
         add_listener(spark)
+    if brief or publish:
+        hear_everything(spark)
