@@ -81,9 +81,9 @@ mutants: setup ## Small random mistakes in the rooms that keep promises: are the
 test-spark-versions: setup ## tests/spark and a probe of features on every PySpark from 4.0 on (VERSIONS="4.0 4.3"), as a table
 	@$(PY) tools/spark_versions.py $(VERSIONS)
 
-spark-kills: setup ## The sink under kill -9 of tasks, executors, drivers and brokers: ROUNDS=30 ON=tapelog DELIVERY=exactlyOnce
+spark-kills: setup ## The sink under kill -9 of tasks, executors, drivers and brokers: ROUNDS=30 ON=tapelog SINK=topic DELIVERY=exactlyOnce
 	@tools/setup spark && $(PY) -m tests.spark.kills --rounds $(or $(ROUNDS),30) --on $(or $(ON),tapelog) \
-		--delivery $(or $(DELIVERY),exactlyOnce)
+		--sink $(or $(SINK),topic) --delivery $(or $(DELIVERY),exactlyOnce)
 
 bench: build clients ## Side by side with Apache Kafka and others, in one run (BENCH="--quick …" passes options)
 	$(PY) -m bench $(BENCH)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from tapelog.spark import lake
@@ -46,6 +47,18 @@ def numbers_in(paths: frozenset[str]) -> set[int]:
         told = zip(rows["key"].to_pylist(), rows["value"].to_pylist(), strict=True)
         numbers |= {number for row in told if (number := number_of(*row)) is not None}
     return numbers
+
+
+def rows_in(paths: frozenset[str]) -> int:
+    """How many rows these files have; one that is not complete has none yet."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = 0
+    for path in paths:
+        with suppress(OSError, pa.ArrowInvalid):
+            rows += pq.read_metadata(path).num_rows
+    return rows
 
 
 def _directory(uri: str) -> Path:

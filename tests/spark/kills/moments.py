@@ -19,11 +19,11 @@ from typing import Any, Protocol
 from confluent_kafka import KafkaException, TopicPartition
 
 from tests.spark.kills.accounts import Row, consumer, whole
-from tests.spark.kills.lake_check import found, numbers_in, versions, written
+from tests.spark.kills.lake_check import found, numbers_in, rows_in, versions, written
 
 WAIT_S_MAX = 15.0
-WAYS = ("any", "write", "write", "write", "show")
-"""What is waited for: nothing, the first rows of a batch, the first that readers see."""
+WAYS = ("any", "write", "write", "full", "full", "show")
+"""What is waited for: nothing, the first rows of a batch, all its rows, the first that readers see."""
 
 Seen = tuple[frozenset[int], frozenset[int]]
 """Numbers that are there, and those that readers see."""
@@ -37,6 +37,9 @@ class Output(Protocol):
 
     def visible(self) -> object:
         """Something that changes when readers see more."""
+
+    def rows_since(self, before: Any) -> int:
+        """How many rows were written since `there` told that."""
 
     def snapshot(self) -> Any:
         """For `told`, later: what is there and what is visible now."""
@@ -65,6 +68,11 @@ class TopicOutput:
     def visible(self) -> tuple[int, ...]:
         """As far as readers at read_committed get."""
         return self._ends(self._committed)
+
+    def rows_since(self, before: Any) -> int:
+        """By offsets; what ends transactions has some, too, but comes after their rows."""
+        ends: tuple[int, ...] = before
+        return sum(self.there()) - sum(ends)
 
     def snapshot(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Both ends."""
@@ -105,6 +113,10 @@ class LakeOutput:
         """Its versions."""
         return versions(self._uri)
 
+    def rows_since(self, before: Any) -> int:
+        """In files that are complete."""
+        return rows_in(self.there() - before)
+
     def snapshot(self) -> Seen:
         """Read at once: files that are in no version are swept later."""
         shown = found(self._uri) if versions(self._uri) else []
@@ -141,12 +153,12 @@ class Moments:
         self.seen: list[Moment] = []
 
     def wait(self, chance: random.Random) -> None:
-        """For a moment worth a kill: a batch begins to write, or to show, and then a part of the time it takes."""
-        way = chance.choice(self._ways)
-        part = chance.uniform(0, 0.5)
+        """For a moment worth a kill: a batch begins to write (and then a part of the time it takes), has written
+        everything, or begins to show."""
+        way, part = chance.choice(self._ways), chance.random()
         if way == "any":
             return
-        look = self._output.there if way == "write" else self._output.visible
+        look = self._output.visible if way == "show" else self._output.there
         over = time.monotonic() + WAIT_S_MAX
         with suppress(KafkaException):
             under_way, before = self.under_way(), look()
@@ -154,7 +166,7 @@ class Moments:
                 now = self.under_way()
                 if now is None or now != under_way:
                     under_way, before = now, look()
-                elif look() != before:
+                elif self._output.rows_since(before) >= self._rows(now) if way == "full" else look() != before:
                     if way == "write":
                         time.sleep(part * self._batch_s(now - 1))
                     return
@@ -189,6 +201,9 @@ class Moments:
             of_victim = counted.setdefault(moment.victim, {})
             of_victim[phase] = of_victim.get(phase, 0) + 1
         return {victim: dict(sorted(phases.items())) for victim, phases in sorted(counted.items())}
+
+    def _rows(self, batch: int) -> int:
+        return sum(end - start for start, end in self._ranges(batch).values())
 
     def _ranges(self, batch: int) -> dict[int, tuple[int, int]]:
         end, start = self._offsets(batch), self._offsets(batch - 1)
