@@ -1,11 +1,13 @@
 """History from object storage, read by Spark: broker CPU seconds per 10 GB, and MB/s, beside the same read by Fetch.
 
-`python -m bench.spark_history --server versitygw --mb 2048 --reps 5 --python PYTHON --json FILE`
+`python -m bench.spark_history --mb 2048 --reps 5 --json FILE` (`--server versitygw` or `moto` for S3)
 
-A topic is written, and all but its last segments leave the broker's disk for an S3 server. Then Spark reads the rest of
-it again and again, in turn straight from the store (`history`) and through the broker (`fetch`), counting rows and
-bytes. CPU is that of the broker's process from the beginning of a read to its end, idling included. PYTHON is one with
-PySpark; `--pause` waits for a line on standard input when everything is ready, to measure alone on the machine.
+A topic is written, and all but its last segments leave the broker's disk for an S3 server, or for a directory, which
+needs no server. The broker is started anew, with the pauses between its rounds that it has by default. Then Spark reads
+the rest of the topic again and again, in turn straight from the store (`history`) and through the broker (`fetch`),
+counting rows and bytes. CPU is that of the broker's process from the beginning of a read to its end, idling included.
+PYTHON is one with PySpark; `--pause` waits for a line on standard input when everything is ready, to measure alone on
+the machine.
 """
 
 from __future__ import annotations
@@ -22,12 +24,30 @@ from typing import Any
 
 from bench import procs
 from bench.sides import REPOSITORY, Missing
-from bench.tier_reads.servers import KEYS, SERVERS
+from bench.tier_reads.servers import KEYS, SERVERS, Server
 from bench.tier_reads.stage import URL, Stage
 
 TOPIC = "history"
+WAYS = ["history", "fetch"]
 AIM = 1.0
 """Broker CPU seconds per 10 GB, at most."""
+
+
+class Directory(Server):
+    """No server: the tier is a directory, which broker and Spark both see."""
+
+    name = "directory"
+
+    def start(self) -> None:
+        """Only the directory."""
+        self.endpoint = ""
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def stop(self) -> None:
+        """It goes with the bench's own directory."""
+
+
+PLACES = SERVERS | {"directory": Directory}
 
 
 class Session:
@@ -82,7 +102,9 @@ def options(stage: Stage, way: str, columns: str) -> dict[str, str]:
     ends = {str(number): offset for number, offset in enumerate(stage.until[TOPIC])}
     given = {"kafka.bootstrap.servers": stage.address, "subscribe": TOPIC, "columns": columns}
     given["endingOffsets"] = json.dumps({TOPIC: ends})
-    if way == "history":
+    if way == "history" and isinstance(stage.server, Directory):
+        given["tier.url"] = stage.broker.settings["tapelog.tier.url"]
+    elif way == "history":
         given |= {
             "tier.url": URL,
             "tier.endpoint": stage.server.endpoint,
@@ -93,11 +115,13 @@ def options(stage: Stage, way: str, columns: str) -> dict[str, str]:
     return given
 
 
-def measure(stage: Stage, session: Session, reps: int, columns: str) -> dict[str, list[dict[str, float]]]:
-    """Both ways in turn, once unmeasured."""
-    results: dict[str, list[dict[str, float]]] = {"history": [], "fetch": []}
+def measure(
+    stage: Stage, session: Session, reps: int, columns: str, ways: list[str]
+) -> dict[str, list[dict[str, float]]]:
+    """These ways in turn, once unmeasured."""
+    results: dict[str, list[dict[str, float]]] = {way: [] for way in ways}
     for rep in range(reps + 1):
-        for way in ("history", "fetch") if rep % 2 else ("fetch", "history"):
+        for way in ways if rep % 2 else reversed(ways):
             broker, spark = procs.cpu_s(stage.broker.pid), session.cpu_s()
             found = session.read(options(stage, way, columns))
             broker, spark = procs.cpu_s(stage.broker.pid) - broker, session.cpu_s() - spark
@@ -128,16 +152,32 @@ def table(results: dict[str, list[dict[str, float]]]) -> str:
     return "\n".join(lines)
 
 
+def _stage(server: str, folder: Path, interpreted: bool) -> Stage:
+    stage = Stage(PLACES[server](folder / "store"), folder, interpreted, {})
+    if server == "directory":
+        del stage.broker.settings["tapelog.tier.endpoint"]
+        stage.broker.settings["tapelog.tier.url"] = f"file://{folder / 'store'}"
+    return stage
+
+
+def _restart(stage: Stage) -> None:
+    """With the broker's own pace: to fill, it looked for segments twice a second."""
+    stage.broker.stop()
+    del stage.broker.settings["log.retention.check.interval.ms"]
+    stage.broker.start()
+
+
 def main() -> int:
     """Fill, measure, tell."""
     parser = argparse.ArgumentParser(prog="python -m bench.spark_history", description=__doc__)
-    parser.add_argument("--server", choices=sorted(SERVERS), default="moto")
+    parser.add_argument("--server", choices=sorted(PLACES), default="directory")
     parser.add_argument("--mb", type=int, default=1024)
     parser.add_argument("--partitions", type=int, default=2)
     parser.add_argument("--record-bytes", type=int, default=1024)
     parser.add_argument("--reps", type=int, default=5)
     parser.add_argument("--slots", type=int, default=2)
     parser.add_argument("--columns", default="value")
+    parser.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS)
     parser.add_argument("--python", default=sys.executable, help="one with PySpark")
     parser.add_argument("--interpreted", action="store_true", help="ignore compiled modules")
     parser.add_argument("--pause", action="store_true", help="wait for a line before measuring")
@@ -150,7 +190,7 @@ def main() -> int:
         folder = Path(name)
         session: Session | None = None
         try:
-            stage = Stage(SERVERS[asked.server](folder / "store"), folder, asked.interpreted, {})
+            stage = _stage(asked.server, folder, asked.interpreted)
         except Missing as error:
             sys.stderr.write(f"{error}\n")
             return 1
@@ -158,11 +198,12 @@ def main() -> int:
             stage.start()
             sys.stderr.write(f"{asked.mb} MB into {asked.partitions} partitions\n")
             stage.fill(TOPIC, asked.partitions, asked.mb << 20, asked.record_bytes)
+            _restart(stage)
             session = Session(asked.python, asked.slots, folder)
             if asked.pause:
                 sys.stderr.write("ready\n")
                 sys.stdin.readline()
-            results = measure(stage, session, asked.reps, asked.columns)
+            results = measure(stage, session, asked.reps, asked.columns, asked.ways)
         except Missing as error:
             sys.stderr.write(f"{error}\n")
             return 1
