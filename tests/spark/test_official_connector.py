@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import Producer
 
 from tapelog.spark.plan.errors import OptionError
 from tapelog.spark.plan.names import check_source_option
@@ -49,6 +50,59 @@ def test_it_streams_from_topic_to_topic(spark: Any, bootstrap: str, topic: Topic
     query.awaitTermination(120)
     assert query.exception() is None
     assert values(target) == Counter(b"v%d" % number for number in range(80))
+
+
+def stamped(topic: Topic) -> list[int]:
+    """Ten records in each of three partitions, a second apart; the times of the first, the fifth and the last."""
+    producer = Producer({"bootstrap.servers": topic.bootstrap})
+    first = 1_700_000_000_000
+    for number in range(30):
+        stamp = first + 1000 * (number // 3)
+        producer.produce(topic.name, b"v%d" % number, partition=number % 3, timestamp=stamp)
+    assert producer.flush(30) == 0
+    return [first, first + 4000, first + 9000]
+
+
+def ways_to_choose(topic: Topic, times: list[int]) -> list[dict[str, str]]:
+    """Options of a batch read that choose rows."""
+    name, (_, middle, last) = topic.name, times
+    by_time = f'{{"{name}":{{"0":{middle},"1":{last},"2":{middle}}}}}'
+    offsets = f'{{"{name}":{{"0":3,"1":-2,"2":7}}}}', f'{{"{name}":{{"0":5,"1":-1,"2":-1}}}}'
+    return [
+        {"startingTimestamp": str(middle)},
+        {"startingTimestamp": str(middle + 1), "endingTimestamp": str(last)},
+        {"startingOffsetsByTimestamp": by_time},
+        {"startingOffsetsByTimestamp": by_time, "startingTimestamp": str(last)},
+        {"startingTimestamp": str(last + 1), "startingOffsetsByTimestampStrategy": "latest"},
+        {"endingOffsetsByTimestamp": by_time},
+        {"endingTimestamp": str(last + 5000), "endingOffsets": offsets[1]},
+        {"startingOffsets": offsets[0], "endingOffsets": offsets[1], "maxRecordsPerPartition": "2"},
+        {"startingOffsets": "earliest", "minPartitions": "7", "failOnDataLoss": "false"},
+        {"assign": f'{{"{name}":[0,2]}}', "subscribe": ""},
+        {"subscribePattern": f"^{name[:-1]}.$", "subscribe": "", "includeHeaders": "true"},
+        {"kafka.isolation.level": "read_committed", "fetchOffset.numRetries": "5", "groupIdPrefix": "p"},
+    ]
+
+
+@pytest.mark.timeout(600)
+def test_options_choose_the_same_rows(spark: Any, topic: Topic) -> None:
+    counts = []
+    for more in ways_to_choose(topic, stamped(topic)):
+        given = {name: value for name, value in (topic.options() | more).items() if value}
+        theirs, ours = (
+            sorted(spark.read.format(source).options(**given).load().collect(), key=lambda row: row[3:5])
+            for source in ("kafka", "tapelog")
+        )
+        assert ours == theirs, more
+        counts.append(len(ours))
+    assert min(counts) == 0 and max(counts) == 30 and len(set(counts)) > 4, counts
+
+
+def test_a_timestamp_that_is_too_young_fails_both(spark: Any, topic: Topic) -> None:
+    late = topic.options(startingTimestamp=str(stamped(topic)[2] + 1))
+    for source in ("kafka", "tapelog"):
+        with pytest.raises(Exception, match=topic.name):
+            spark.read.format(source).options(**late).load().count()
 
 
 def texts_in(jar: Path, *classes: str) -> set[str]:
