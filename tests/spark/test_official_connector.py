@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 import zipfile
 from collections import Counter
 from pathlib import Path
@@ -55,7 +56,7 @@ def test_it_streams_from_topic_to_topic(spark: Any, bootstrap: str, topic: Topic
 def stamped(topic: Topic) -> list[int]:
     """Ten records in each of three partitions, a second apart; the times of the first, the fifth and the last."""
     producer = Producer({"bootstrap.servers": topic.bootstrap})
-    first = 1_700_000_000_000
+    first = time.time_ns() // 1_000_000 - 60_000  # young enough for retention
     for number in range(30):
         stamp = first + 1000 * (number // 3)
         producer.produce(topic.name, b"v%d" % number, partition=number % 3, timestamp=stamp)

@@ -98,6 +98,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type
                 self._pinned = self._advance(view, begins or {}, everything=True).available
             no_limit = ReadAllAvailable is not None and isinstance(limit, ReadAllAvailable)
             step = self._advance(view, begins or {}, everything=no_limit or begins is None)
+        if self._available_now and begins == self._pinned:
+            self.stop()  # the query ends here, and Spark kills this process before it could do that later
         self._pace, self._available = step.pace, step.available
         return offsets_to_value(step.end)
 
