@@ -24,6 +24,7 @@ def told(error: BaseException) -> list[str]:
     """Our lines in what Spark says; no frames, neither Python's nor Java's."""
     text = str(error)
     assert "Traceback" not in text and "\tat " not in text and 'File "' not in text, text
+    assert "TapelogError: " in text, text
     ours = text[text.index("TapelogError: ") + len("TapelogError: ") :]
     lines = []
     for line in ours.splitlines():

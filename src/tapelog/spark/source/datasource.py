@@ -21,7 +21,8 @@ from pyspark.sql.types import (
 from tapelog.spark.plan import OptionError, ReadOptions, columns_asked, formats_asked, read_options, shown_columns
 from tapelog.spark.plan.formats import Chosen
 from tapelog.spark.source.batch import BatchReader
-from tapelog.spark.source.errors import explained
+from tapelog.spark.source.errors import TapelogError, explained
+from tapelog.spark.source.refusing import RefusingReader
 from tapelog.spark.source.stream import StreamReader
 
 _HEADER: Final = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
@@ -70,9 +71,12 @@ class TapelogDataSource(DataSource):  # type: ignore[misc]
         """For spark.read."""
         return BatchReader(self._options(schema, streaming=False))
 
-    def streamReader(self, schema: Any) -> StreamReader:
+    def streamReader(self, schema: Any) -> StreamReader | RefusingReader:
         """For spark.readStream."""
-        return StreamReader(self._options(schema, streaming=True))
+        try:
+            return StreamReader(self._options(schema, streaming=True))
+        except TapelogError as error:
+            return RefusingReader(error)
 
     def writer(self, schema: Any, overwrite: bool) -> Any:
         """For df.write."""
