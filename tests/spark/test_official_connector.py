@@ -19,7 +19,7 @@ from tests.spark.test_sink import messages, to, values
 
 pytest.importorskip("pyspark", reason="needs pyspark (requirements/spark.txt)")
 pytestmark = pytest.mark.skipif(
-    not connector_jars(), reason="needs Spark's Kafka connector (make bench-spark fetches it by Maven)"
+    not connector_jars(), reason="needs Spark's Kafka connector (python -m bench.spark.connector fetches it)"
 )
 
 

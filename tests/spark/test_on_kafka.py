@@ -151,7 +151,9 @@ def test_a_batch_that_comes_again_is_there_once(spark: Any, kafka: KafkaServer, 
     assert values(target) == Counter({b"v%d" % number: 1 for number in range(50)})
 
 
-@pytest.mark.skipif(not connector_jars(), reason="needs Spark's Kafka connector (make bench-spark fetches it by Maven)")
+@pytest.mark.skipif(
+    not connector_jars(), reason="needs Spark's Kafka connector (python -m bench.spark.connector fetches it)"
+)
 def test_swaps_on_one_checkpoint_lose_and_repeat_no_row(spark: Any, source: Topic, tmp_path: Path) -> None:
     query = Query(spark, source, tmp_path / "checkpoint")
     for number, name in enumerate(["kafka", "tapelog", "kafka", "tapelog"]):

@@ -13,7 +13,7 @@ from tests.spark.conftest import Topic, connector_jars
 
 pytest.importorskip("pyspark", reason="needs pyspark (requirements/spark.txt)")
 pytestmark = pytest.mark.skipif(
-    not connector_jars(), reason="needs Spark's Kafka connector (make bench-spark fetches it by Maven)"
+    not connector_jars(), reason="needs Spark's Kafka connector (python -m bench.spark.connector fetches it)"
 )
 
 SWAPS = 10

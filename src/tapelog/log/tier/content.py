@@ -131,6 +131,7 @@ def open_content(log: Log, base_offset: int) -> Content | None:
         except FileNotFoundError:
             return None
 
+    producers = producers_at(log, end)  # before anything is open: it may have to read, and reading may fail
     file = optional(segment.path)
     if file is None:
         return None
@@ -145,7 +146,7 @@ def open_content(log: Log, base_offset: int) -> Content | None:
             optional(segment.index.stored.path),
             optional(segment.time_index.stored.path),
             optional(segment.txn_index.path),
-            producers_at(log, end),
+            producers,
             render_epochs([(epoch, start) for epoch, start in cache.entries() if start < end]),
         ],
         epochs_within(cache, base_offset, end),
