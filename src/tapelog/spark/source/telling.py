@@ -28,6 +28,8 @@ LOG = logging.getLogger("tapelog.spark")
 WHOLE: Final = "TAPELOG_TRACEBACK"
 GRACE_SECONDS: Final = 2.0
 """How long whoever waits for a query has to tell its failure, before the listener does."""
+RUNS_MAX: Final = 1000
+"""Of which it is remembered that they were told; the oldest are forgotten."""
 
 _OWN: Final = "TapelogError"
 _OURS: Final = re.compile(r"TapelogError: ((?:.+\n?)+)")
@@ -119,6 +121,8 @@ class Telling:
             if run in self._told:
                 return False
             self._told[run] = None
+            if len(self._told) > RUNS_MAX:
+                del self._told[next(iter(self._told))]
             return True
 
 

@@ -121,3 +121,13 @@ class _Never:
 
     def start(self) -> None:
         """Not now."""
+
+
+def test_only_so_many_runs_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(telling.threading, "Timer", _Never)
+    monkeypatch.setattr(telling, "RUNS_MAX", 3)
+    told = Told()
+    for number in range(10):
+        told.telling.failed(f"run-{number}", "revenue", JAVA)
+        told.telling.late(f"run-{number}")
+    assert list(told.telling._told) == ["run-7", "run-8", "run-9"]
