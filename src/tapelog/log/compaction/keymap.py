@@ -43,11 +43,9 @@ class KeyMap:
     them the offset's distance from _before, which is never 0 where the slot is taken."""
 
     def __init__(self, memory_bytes: int, load_factor: float = LOAD_FACTOR) -> None:
-        slots = memory_bytes // SLOT_BYTES
-        width = BUCKET_SLOTS if slots >= BUCKETS_LEAST * BUCKET_SLOTS else 1
-        buckets = largest_prime(slots // width)
+        buckets, width = _shape(memory_bytes)
         self.slots = buckets * width
-        self.capacity = min(int(self.slots * load_factor), self.slots - 1)
+        self.capacity = _capacity(self.slots, load_factor)
         """So many keys and no more."""
         if self.capacity < 1:
             raise ValueError(
@@ -145,6 +143,29 @@ def _zeroed(count: int) -> vec[i64]:
 def _digest(key: bytes) -> tuple[int, int]:
     one, two = _HALVES.unpack(blake2b(key, digest_size=16).digest())
     return int(one), int(two)
+
+
+def _shape(memory_bytes: int) -> tuple[int, int]:
+    """How many buckets that memory holds, and how many slots each of them has."""
+    slots = memory_bytes // SLOT_BYTES
+    width = BUCKET_SLOTS if slots >= BUCKETS_LEAST * BUCKET_SLOTS else 1
+    return largest_prime(slots // width), width
+
+
+def _capacity(slots: int, load_factor: float) -> int:
+    return min(int(slots * load_factor), slots - 1)
+
+
+def memory_for(keys: int, load_factor: float = LOAD_FACTOR) -> int:
+    """Bytes of a map that holds so many keys, and hardly more. A load factor that makes no sense counts as a hundredth:
+    what is too small for a single key is for KeyMap to refuse."""
+    load, keys = max(load_factor, 0.01), max(keys, 1)
+    memory = (int(keys / load) + 2) * SLOT_BYTES
+    while True:
+        buckets, width = _shape(memory)
+        if _capacity(buckets * width, load) >= keys:
+            return memory
+        memory += width * SLOT_BYTES
 
 
 def largest_prime(limit: int) -> int:

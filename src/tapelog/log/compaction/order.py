@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from tapelog.base.ports import Disk, DiskError, DiskFullError
 from tapelog.log.compaction import swap
 from tapelog.log.compaction.cleaning import STEP_BYTES, Cleaned, Cleaning, Job, Statistics
-from tapelog.log.compaction.keymap import SLOT_BYTES, KeyMap
+from tapelog.log.compaction.keymap import KeyMap, memory_for
 from tapelog.log.compaction.plan import CleaningPlan, Source
 from tapelog.log.compaction.source import UncleanableError
 from tapelog.log.config import LogConfig
@@ -28,9 +28,6 @@ GONE: Final = "gone"
 """Files are not where they were: the log was deleted, or cut."""
 DIED: Final = "died"
 """Whoever cleaned has ended; nothing is said of the log."""
-
-
-SLOTS_MIN: Final = 16
 
 
 class Order(NamedTuple):
@@ -154,9 +151,9 @@ class Execution:
     def _begun(self) -> Cleaning:
         order = self._order
         plan = order.job.plan
-        slots = int((plan.first_uncleanable - plan.first_dirty + 1) / max(order.load_factor, 0.01)) + SLOTS_MIN
+        enough = memory_for(plan.first_uncleanable - plan.first_dirty, order.load_factor)
         try:  # a map touches all of its memory: no more than there may be keys
-            keys = KeyMap(min(order.map_bytes, slots * SLOT_BYTES), order.load_factor)
+            keys = KeyMap(min(order.map_bytes, enough), order.load_factor)
         except ValueError as error:
             raise UncleanableError(str(error)) from None
         config = LogConfig(order.settings)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tapelog.log.compaction.keymap import SLOT_BYTES, SPAN_MAX, KeyMap, largest_prime
+from tapelog.log.compaction.keymap import SLOT_BYTES, SPAN_MAX, KeyMap, _capacity, _shape, largest_prime, memory_for
 
 
 def test_the_last_offset_of_a_key_counts() -> None:
@@ -90,6 +90,20 @@ def test_a_map_of_buckets_is_a_dict_until_its_last_slot_but_one(slots: int) -> N
     assert keys.count == keys.capacity
     assert [keys.get(b"%d" % number) for number in range(keys.capacity)] == list(range(keys.capacity))
     assert keys.get(b"absent") == -1
+
+
+@given(st.integers(0, 60_000_000), st.sampled_from([0.0, 0.1, 0.5, 0.75, 0.9, 1.0]))
+@settings(deadline=None)
+def test_a_map_made_for_so_many_keys_holds_them_all_and_hardly_more(count: int, load_factor: float) -> None:
+    buckets, width = _shape(memory_for(count, load_factor))
+    load = max(load_factor, 0.01)
+    assert count <= _capacity(buckets * width, load) <= count + max(2_000, count // 100) * load + 1
+
+
+@pytest.mark.parametrize("count", [1, 60, 440, 470, 5_000])
+def test_the_last_of_as_many_keys_as_a_map_was_made_for_still_finds_room(count: int) -> None:
+    keys = KeyMap(memory_for(count))
+    assert all(keys.put(b"%d" % number, number) for number in range(count))
 
 
 def test_the_number_of_buckets_is_prime() -> None:
