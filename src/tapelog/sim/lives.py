@@ -16,8 +16,9 @@ from tapelog.sim.cluster_life import ClusterLife
 from tapelog.sim.workload import Life
 
 KEPT_EVENTS: Final = 60
-LIFE_S_MAX: Final = 600
-"""A life that takes so long goes round in circles: most take less than a second."""
+LIFE_CPU_S_MAX: Final = 600
+"""A life that takes so long goes round in circles: most take less than a second. Of the processor, so that a run can be
+stopped (SIGSTOP) and go on later."""
 
 
 class Lived:
@@ -69,17 +70,17 @@ def commit() -> str:
 
 
 def _live_short(task: tuple[bool, int]) -> Lived:
-    signal.signal(signal.SIGALRM, _endless)
-    signal.alarm(LIFE_S_MAX)
+    signal.signal(signal.SIGPROF, _endless)
+    signal.setitimer(signal.ITIMER_PROF, LIFE_CPU_S_MAX)
     lived = live(*task)
-    signal.alarm(0)
+    signal.setitimer(signal.ITIMER_PROF, 0)
     gc.collect()
     del lived.trace[: -KEPT_EVENTS if lived.broken else None]
     return lived
 
 
 def _endless(*_: object) -> None:
-    raise AssertionError(f"no end after {LIFE_S_MAX} s")
+    raise AssertionError(f"no end after {LIFE_CPU_S_MAX} s")
 
 
 def _quiet() -> None:
