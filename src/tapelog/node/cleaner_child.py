@@ -1,6 +1,7 @@
 """The process that compacts logs for a node: `python -m tapelog.node.cleaner_child`, started by `node/cleaner_process`.
 
 It reads orders from its standard input and writes reports to its standard output: a length of four bytes, then marshal.
+Its argument is a descriptor it has inherited: where it sees that a flush round is under way (`node/flush_signal`).
 It gives way to everybody else on the machine (`node/manners`), keeps to the bytes per second and the part of the time
 that it is told (`node/cleaner_pace`), listens between two steps, and ends when its input does: with its node, however
 that ends.
@@ -19,6 +20,7 @@ from typing import Any, Final
 
 from tapelog.log.compaction.order import GONE, Execution, Failed, pack_report, unpack_order
 from tapelog.node.cleaner_pace import Pace
+from tapelog.node.flush_signal import FlushSignal, FlushSignals
 from tapelog.node.gentle_disk import GentleDisk
 from tapelog.node.manners import Manners
 
@@ -55,13 +57,14 @@ def _exactly(read: Callable[[int], bytes], size: int) -> bytes:
 class Child:
     """Works on one order at a time."""
 
-    def __init__(self, input_fd: int, output_fd: int) -> None:
+    def __init__(self, input_fd: int, output_fd: int, signals: FlushSignals) -> None:
         self._input = input_fd
         self._output = output_fd
         self._pace = Pace(time.monotonic)
         self._waiting: list[tuple[int, Any]] = []
         self._abandoned = -1
         self._manners = Manners()
+        self._signals = signals
 
     def run(self) -> None:
         """Until the node closes the pipe."""
@@ -81,23 +84,29 @@ class Child:
         except FileNotFoundError as error:
             self._tell(number, pack_report(Failed(GONE, str(error))))
             return True
-        disk = GentleDisk(os.path.dirname(directory) or ".", _at_once, self._manners)
+        root = os.path.dirname(directory) or "."
+        disk = GentleDisk(root, _at_once, self._manners, self._signals.of(root))
         wanted: bool | None = None
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)  # one that outlived its node may still be at it
             execution = Execution(disk, order)
+            signal = disk.signal
             while not execution.over and wanted is None:
-                wanted = self._manners.stretch(lambda over: self._steps(number, execution, over))
+                wanted = self._manners.stretch(lambda over: self._steps(number, execution, signal, over))
         finally:
             os.close(lock)
             disk.close()
         return wanted is not False
 
-    def _steps(self, number: int, execution: Execution, over: Callable[[], bool]) -> bool | None:
+    def _steps(self, number: int, execution: Execution, signal: FlushSignal, over: Callable[[], bool]) -> bool | None:
         """Go on for a stretch; what `_between_steps` said."""
         while not execution.over and not over():
             begun = time.monotonic()
-            spent, reports = execution.step()
+            signal.step_begins()
+            try:
+                spent, reports = execution.step()
+            finally:
+                signal.step_ends()
             for report in reports:
                 self._tell(number, pack_report(report))
             self._pace.worked(spent, time.monotonic() - begun)
@@ -148,7 +157,8 @@ def _at_once(action: Callable[[], None]) -> None:
 def main() -> int:
     """Serve the node at the other end."""
     try:
-        Child(sys.stdin.fileno(), sys.stdout.fileno()).run()
+        signals = FlushSignals(int(sys.argv[1]) if len(sys.argv) > 1 else None)
+        Child(sys.stdin.fileno(), sys.stdout.fileno(), signals).run()
     except BrokenPipeError:
         pass  # the node is gone
     return 0

@@ -17,6 +17,7 @@ from typing import Any
 from tapelog.log.compaction.cleaning import Cleaned
 from tapelog.log.compaction.order import DIED, Failed, Order, Report, pack_order, unpack_report
 from tapelog.node.cleaner_child import ABANDON, CLEAN, SHARE, THROTTLE, framed, read_message
+from tapelog.node.flush_signal import NOWHERE, FlushSignals
 
 Post = Callable[[Callable[[], None]], None]
 
@@ -24,8 +25,9 @@ Post = Callable[[Callable[[], None]], None]
 class ProcessWorker:
     """Implements `compaction.order.CleaningWorker`."""
 
-    def __init__(self, post: Post, command: list[str] | None = None) -> None:
+    def __init__(self, post: Post, command: list[str] | None = None, signals: FlushSignals | None = None) -> None:
         self._post = post
+        self._signals = signals
         self._command = command or [sys.executable, "-P", "-m", "tapelog.node.cleaner_child"]
         self._child: _Child | None = None
         self._number = 0
@@ -44,7 +46,7 @@ class ProcessWorker:
         self._number += 1
         self._told = told
         if self._child is None:
-            self._child = _Child(self._command, self._heard)
+            self._child = _Child(self._command, self._signals, self._heard)
             self._child.send((THROTTLE, 0, self._bytes_per_second))
             self._child.send((SHARE, 0, self._share))
         self._child.send((CLEAN, self._number, pack_order(order)))
@@ -109,8 +111,9 @@ class ProcessWorker:
 class _Child:
     """A process and the two threads that talk to it."""
 
-    def __init__(self, command: list[str], heard: Callable[[_Child, Any], None]) -> None:
+    def __init__(self, command: list[str], signals: FlushSignals | None, heard: Callable[[_Child, Any], None]) -> None:
         self._command = command
+        self._signals = signals
         self._heard = heard
         self._queue: SimpleQueue[Any] = SimpleQueue()
         self._process: subprocess.Popen[bytes] | None = None
@@ -141,7 +144,7 @@ class _Child:
             with self._lock:
                 if self._killed:
                     return
-                self._process = process = _spawn(self._command)
+                self._process = process = _spawn(self._command, self._signals)
         except OSError as error:
             self._heard(self, f"the cleaner's process cannot be started: {error}")
             return
@@ -169,11 +172,13 @@ class _Child:
         self._heard(self, f"the cleaner's process ended with {_status(code)}")
 
 
-def _spawn(command: list[str]) -> subprocess.Popen[bytes]:
+def _spawn(command: list[str], signals: FlushSignals | None) -> subprocess.Popen[bytes]:
+    inherited = () if signals is None or signals.fd == NOWHERE else (signals.fd,)
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
     return subprocess.Popen(
-        command,
+        [*command, *map(str, inherited)],
+        pass_fds=inherited,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         # keys are told apart by Python's hash of them: nobody may know its seed, and choose keys that collide

@@ -23,6 +23,7 @@ from tapelog.log.compaction.order import CleaningWorker
 from tapelog.metadata.fault import MetadataFault
 from tapelog.metadata.image import Endpoint
 from tapelog.node.core import NodeCore
+from tapelog.node.flush_signal import FlushSignals
 from tapelog.node.lifecycle import RUNNING
 from tapelog.node.limits import memory_bytes
 from tapelog.node.memory import keep_large_buffers
@@ -87,16 +88,19 @@ def _run(config: NodeConfig, broken: dict[str, DiskError], on_ready: Callable[[s
     backlog = int(config.settings.get("socket.listen.backlog.size", "50"))
     sockets = [(listener, bind(listener.host, listener.port, max(backlog, 128))) for listener in _listeners(config)]
     metadata = config.metadata_log_dir
-    disk = SystemDisk(metadata, reactor.post)
+    signals = FlushSignals()
+    disk = SystemDisk(metadata, reactor.post, signal=signals.of(metadata))
     others: dict[str, Disk | DiskError] = {
-        path: broken[path] if path in broken else SystemDisk(path, reactor.post, disk.handles)
+        path: broken[path] if path in broken else SystemDisk(path, reactor.post, disk.handles, signals.of(path))
         for path in config.log_dirs
         if path != metadata
     }
     files_max = int(config.settings.get("tapelog.open.files.max", "-1"))
     if files_max > 0:
         disk.handles.files_max = files_max
-    core = NodeCore(config, clock, SystemEntropy(), disk, timers, _net(config, reactor), others, _cleaning(reactor))
+    core = NodeCore(
+        config, clock, SystemEntropy(), disk, timers, _net(config, reactor), others, _cleaning(reactor, signals)
+    )
     core.pressure.remember(memory_bytes())
     core.cleaner.courtesies.stopwatch = time.perf_counter_ns
     failed: list[str] = []
@@ -159,11 +163,11 @@ def _net(config: NodeConfig, reactor: Reactor) -> Net | None:
     return Outbound(reactor, Aside(reactor.post).start_job)
 
 
-def _cleaning(reactor: Reactor) -> Callable[[], CleaningWorker]:
+def _cleaning(reactor: Reactor, signals: FlushSignals) -> Callable[[], CleaningWorker]:
     def make() -> CleaningWorker:
         from tapelog.node.cleaner_process import ProcessWorker
 
-        return ProcessWorker(reactor.post)
+        return ProcessWorker(reactor.post, signals=signals)
 
     return make
 

@@ -3,6 +3,10 @@
 A file system that tells the disk of freed space (mounted with `discard`) may keep everybody's syncs waiting meanwhile:
 15 ms for a segment of 64 MB, nothing to speak of for a mebibyte (ADR 0014). Only a file is cut that has no name any
 more and that nobody else has open, since readers of a removed segment go on reading it: the kernel says so by a lease.
+
+Pieces are cut at whole mebibytes: the rest of a block that is cut through has to be written as zeros, and everybody's
+next sync waits for that. None is cut while a flush round is under way (`flush_signal`), and where there are writers
+they come more slowly, unless much waits.
 """
 
 from __future__ import annotations
@@ -15,9 +19,14 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
+from tapelog.node.flush_signal import FlushSignal
+
 PIECE_BYTES: Final = 1 << 20
 PAUSE_S: Final = 0.004
 """After each piece: 250 MB/s."""
+PAUSES_BESIDE_WRITERS: Final = 4
+"""So many, as long as no more than this waits:"""
+PATIENT_BYTES: Final = 512 << 20
 LARGE_BYTES: Final = 4 << 20
 """Smaller files go at once."""
 WAITING_BYTES_MAX: Final = 2 << 30
@@ -28,7 +37,8 @@ WAITING_FILES_MAX: Final = 64
 class Removal:
     """See the module. One thread, begun with the first large file and ended when there is none."""
 
-    def __init__(self, pause: Callable[[float], None] = time.sleep) -> None:
+    def __init__(self, pause: Callable[[float], None] = time.sleep, signal: FlushSignal | None = None) -> None:
+        self._signal = signal if signal is not None else FlushSignal()
         self._pause = pause
         self._lock = threading.Lock()
         self._waiting: deque[tuple[int, int]] = deque()
@@ -79,12 +89,21 @@ class Removal:
 
     def _shrink(self, fd: int, size: int) -> None:
         while size > PIECE_BYTES:
-            size -= PIECE_BYTES
+            size = (size - 1) // PIECE_BYTES * PIECE_BYTES
+            self._signal.wait()
+            rounds = self._signal.rounds
             try:
                 os.ftruncate(fd, size)
             except OSError:
                 return
-            self._pause(PAUSE_S)
+            self._rest(rounds)
+
+    def _rest(self, rounds: int) -> None:
+        """Longer if there was a flush round meanwhile."""
+        self._pause(PAUSE_S)
+        if self._signal.rounds != rounds and self._waiting_bytes <= PATIENT_BYTES:
+            for _ in range(PAUSES_BESIDE_WRITERS - 1):
+                self._pause(PAUSE_S)
 
 
 def _opened(path: str) -> int:

@@ -20,6 +20,7 @@ from typing import Any, Final
 from tapelog.base.handles import Handles
 from tapelog.base.ports import DiskError, DiskFullError, File
 from tapelog.node import read_ahead
+from tapelog.node.flush_signal import FlushSignal
 from tapelog.node.limits import FILES_LEAST, files_share, raise_open_files_limit
 from tapelog.node.removal import Removal
 from tapelog.node.workers import THREADS_MAX, Aside, Post, SyncRound, Workers, start_job
@@ -181,7 +182,9 @@ class SystemFile:
 class SystemDisk:
     """The file system under one log directory."""
 
-    def __init__(self, root: str, post: Post, handles: Handles | None = None) -> None:
+    def __init__(
+        self, root: str, post: Post, handles: Handles | None = None, signal: FlushSignal | None = None
+    ) -> None:
         os.makedirs(root, exist_ok=True)
         self.handles = handles if handles is not None else Handles(files_share(raise_open_files_limit()))
         self.root = root
@@ -189,7 +192,9 @@ class SystemDisk:
         # opened before any write: the kernel tells syncfs of write-back errors since its descriptor was opened
         self._root_fd = os.open(root, os.O_RDONLY)
         self._workers = Workers()
-        self._removal = Removal()
+        self.signal = signal if signal is not None else FlushSignal()
+        """Up while a flush round is under way."""
+        self._removal = Removal(signal=self.signal)
         self._numbers = count()  # for temporary names: two threads may replace the same file
         self._syncfs: Callable[[int], None] | None = None
         self._rounds_without_syncfs = 0
@@ -359,9 +364,14 @@ class SystemDisk:
                 self._rounds_without_syncfs -= 1
             else:
                 syncs = [lambda: self._sync_all_timed(len(files))]
-        flush_round = SyncRound(self._post, done, syncs)
+        self.signal.raise_it()
+        flush_round = SyncRound(self._post_flushed, done, syncs)
         for _ in range(min(THREADS_MAX, len(syncs))):
             self._workers.submit(flush_round.run_next)
+
+    def _post_flushed(self, action: Callable[[], None]) -> None:
+        self.signal.lower()
+        self._post(action)
 
     def start_job(self, job: Callable[[], None], done: Callable[[Exception | None], None]) -> None:
         start_job(self._workers, self._post, job, done)

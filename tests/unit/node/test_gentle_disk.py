@@ -5,19 +5,30 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tapelog.base.ports import DiskError
 from tapelog.node import gentle_disk
-from tapelog.node.gentle_disk import READ_PIECE_BYTES, SYNC_BYTES, WRITE_PIECE_BYTES, GentleDisk, in_pieces
+from tapelog.node.flush_signal import FlushSignal
+from tapelog.node.gentle_disk import (
+    READ_PIECE_BYTES,
+    SPACE_BYTES,
+    SYNC_BYTES,
+    WRITE_PIECE_BYTES,
+    GentleDisk,
+    in_pieces,
+)
 from tapelog.node.manners import Manners
 from tapelog.node.system import SystemFile
 
 
-def gentle(folder: Path) -> GentleDisk:
-    return GentleDisk(str(folder), lambda action: action(), Manners())
+def gentle(folder: Path, signal: FlushSignal | None = None) -> GentleDisk:
+    return GentleDisk(str(folder), lambda action: action(), Manners(), signal)
 
 
 def test_what_is_written_gently_is_written_whole_and_pushed_in_pieces(
@@ -29,7 +40,7 @@ def test_what_is_written_gently_is_written_whole_and_pushed_in_pieces(
         pushed.append((position, size))
         return 0
 
-    monkeypatch.setattr(gentle_disk, "_loaded", [told])
+    monkeypatch.setattr(gentle_disk, "_loaded", [told, None])
     disk = gentle(tmp_path)
     file = disk.open(str(tmp_path / "f"), create=True)
     file.write([b"a" * 10])
@@ -48,7 +59,7 @@ def test_a_write_that_fails_on_its_way_is_an_error_and_a_kernel_without_such_a_c
         ctypes.set_errno(number)
         return -1
 
-    monkeypatch.setattr(gentle_disk, "_loaded", [fails])
+    monkeypatch.setattr(gentle_disk, "_loaded", [fails, None])
     disk = gentle(tmp_path)
     file = disk.open(str(tmp_path / "f"), create=True)
     if raised:
@@ -100,7 +111,7 @@ def test_where_pieces_cannot_be_pushed_a_file_is_synced_now_and_then(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     syncs: list[int] = []
-    monkeypatch.setattr(gentle_disk, "_loaded", [None])
+    monkeypatch.setattr(gentle_disk, "_loaded", [None, None])
     monkeypatch.setattr(SystemFile, "sync", lambda self: syncs.append(self.size()))
     disk = gentle(tmp_path)
     file = disk.open(str(tmp_path / "f"), create=True)
@@ -111,6 +122,61 @@ def test_where_pieces_cannot_be_pushed_a_file_is_synced_now_and_then(
     file.write([b"ab"])
     assert len(syncs) == 1
     file.close()
+    disk.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux")
+def test_space_is_taken_ahead_and_what_is_left_of_it_is_given_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken: list[tuple[int, int]] = []
+    take = gentle_disk.take_space
+
+    def told(fd: int, start: int, size: int) -> None:
+        taken.append((start, size))
+        take(fd, start, size)
+
+    monkeypatch.setattr(gentle_disk, "take_space", told)
+    disk = gentle(tmp_path)
+    file = disk.open(str(tmp_path / "f"), create=True)
+    file.write([b"a" * 100])
+    assert taken == []  # it may stay small
+    file.write([b"b" * SPACE_BYTES])
+    assert taken == [(100, SPACE_BYTES)]
+    file.write([b"c"])
+    assert taken == [(100, SPACE_BYTES), (100 + SPACE_BYTES, SPACE_BYTES)]
+    file.sync()
+    status = os.stat(tmp_path / "f")
+    assert status.st_size == SPACE_BYTES + 101
+    assert status.st_blocks * 512 <= SPACE_BYTES + WRITE_PIECE_BYTES
+    assert file.read(0, 2 * SPACE_BYTES) == b"a" * 100 + b"b" * SPACE_BYTES + b"c"
+    file.close()
+    disk.close()
+
+
+def test_nothing_is_begun_while_a_flush_round_is_under_way(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    class Watched(FlushSignal):
+        def wait(self, pause: Callable[[float], None] = time.sleep) -> None:
+            asked.append("wait")
+
+    disk = gentle(tmp_path, Watched())
+
+    def waits(action: Callable[[], object]) -> int:
+        del asked[:]
+        action()
+        return len(asked)
+
+    file = disk.open(str(tmp_path / "f"), create=True)
+    assert asked == ["wait"]
+    assert waits(lambda: file.write([bytes(2 * WRITE_PIECE_BYTES)])) == 2
+    assert waits(lambda: file.read(0, READ_PIECE_BYTES)) == 1
+    assert waits(file.sync) == 1
+    file.close()
+    assert waits(lambda: disk.rename(str(tmp_path / "f"), str(tmp_path / "g"))) == 1
+    assert waits(lambda: disk.remove(str(tmp_path / "g"))) == 1
+    assert waits(lambda: disk.sync_dir(str(tmp_path))) == 1
     disk.close()
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from tapelog.node import removal
-from tapelog.node.removal import LARGE_BYTES, PIECE_BYTES, Removal
+from tapelog.node.flush_signal import FlushSignal
+from tapelog.node.removal import LARGE_BYTES, PAUSES_BESIDE_WRITERS, PIECE_BYTES, Removal
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.skipif(not hasattr(fcntl, "F_SETLEASE"), reason="only Linux tells who has a file open")
@@ -41,7 +42,24 @@ def test_the_name_goes_at_once_and_the_space_bit_by_bit(tmp_path: Path) -> None:
     assert not path.exists()
     go_on.set()
     until(idle, "the file is gone")
-    assert left == [SIZE - PIECE_BYTES * number for number in range(1, 8)]
+    assert left == [SIZE // PIECE_BYTES * PIECE_BYTES - PIECE_BYTES * number for number in range(7)]
+
+
+def test_no_piece_goes_while_a_flush_round_is_under_way_and_beside_writers_they_come_more_slowly(
+    tmp_path: Path,
+) -> None:
+    path, signal, pauses = large(tmp_path), FlushSignal(), list[int]()
+
+    def pause(_: float) -> None:
+        assert not signal.raised
+        pauses.append(signal.rounds)
+        if len(pauses) == 1:
+            signal.raise_it()  # somebody writes, once
+            signal.lower()
+
+    Removal(pause, signal).remove(str(path))
+    until(idle, "the file is gone")
+    assert len(pauses) == 7 + PAUSES_BESIDE_WRITERS - 1
 
 
 def test_who_opens_a_file_that_is_going_is_let_in(tmp_path: Path) -> None:

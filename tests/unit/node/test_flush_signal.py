@@ -1,0 +1,110 @@
+"""Whether a flush round is under way is seen by whoever gives way to it, in this process or another."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from tapelog.base.ports import DiskError
+from tapelog.node.flush_signal import LOOK_S, LOOKS_MAX, NOWHERE, FlushSignal, FlushSignals, worked_between
+from tapelog.node.system import SystemDisk
+
+WAIT_S = 10
+
+
+def test_who_waits_goes_on_when_the_round_has_ended() -> None:
+    signal, pauses = FlushSignal(), list[float]()
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 3:
+            signal.lower()
+
+    signal.wait(pause)
+    assert pauses == []
+    signal.raise_it()
+    signal.wait(pause)
+    assert pauses == [LOOK_S] * 3
+
+
+def test_nobody_waits_for_ever() -> None:
+    signal, pauses = FlushSignal(), list[float]()
+    signal.raise_it()
+    signal.wait(pauses.append)
+    assert len(pauses) == LOOKS_MAX
+    assert signal.raised
+
+
+def test_rounds_are_counted() -> None:
+    signal = FlushSignal()
+    seen = [signal.rounds]
+    for _ in range(300):
+        signal.raise_it()
+        signal.lower()
+        seen.append(signal.rounds)
+    assert all(one != before for before, one in pairwise(seen))
+
+
+def test_it_is_told_whether_somebody_worked_beside_a_round() -> None:
+    signal = FlushSignal()
+    idle = signal.steps
+    assert not worked_between(idle, signal.steps)
+    signal.step_begins()
+    working = signal.steps
+    assert worked_between(idle, working)
+    assert worked_between(working, signal.steps)
+    signal.step_ends()
+    assert worked_between(working, signal.steps)
+    assert worked_between(idle, signal.steps)
+    assert not worked_between(signal.steps, signal.steps)
+
+
+def test_each_disk_has_its_own() -> None:
+    signals = FlushSignals()
+    one, other = signals.of("/disks/one"), signals.of("/disks/other")
+    one.raise_it()
+    assert signals.of("/disks/one/").raised
+    assert not other.raised
+
+
+@pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="Linux")
+def test_another_process_sees_them(tmp_path: Path) -> None:
+    signals = FlushSignals()
+    assert signals.fd != NOWHERE
+    signals.of(str(tmp_path)).raise_it()
+    code = (
+        "import sys; from tapelog.node.flush_signal import FlushSignals; "
+        "print(FlushSignals(int(sys.argv[1])).of(sys.argv[2]).raised)"
+    )
+    command = [sys.executable, "-c", code, str(signals.fd), str(tmp_path)]
+    told = subprocess.run(command, pass_fds=(signals.fd,), capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == "True"
+
+
+def test_a_disk_raises_its_signal_for_a_round_and_lowers_it_before_it_tells(tmp_path: Path) -> None:
+    signal, ended, seen = FlushSignal(), threading.Event(), list[bool]()
+
+    def post(action: Callable[[], None]) -> None:
+        seen.append(signal.raised)
+        action()
+
+    def done(error: DiskError | None) -> None:
+        assert error is None
+        ended.set()
+
+    disk = SystemDisk(str(tmp_path), post, signal=signal)
+    file = disk.open(str(tmp_path / "f"), create=True)
+    file.write([b"x"])
+    disk.start_flush([file], done)
+    assert ended.wait(WAIT_S)
+    assert seen == [False]
+    assert signal.rounds == 1
+    file.close()
+    disk.close()
