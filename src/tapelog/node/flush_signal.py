@@ -22,12 +22,12 @@ from contextlib import suppress
 from typing import Final
 from zlib import crc32
 
+from tapelog.log.compaction.courtesy import Steps
+
 SLOTS: Final = 1024
 """One for each disk, by its root's name; two that share one wait for each other's rounds, too."""
 SLOT_BYTES: Final = 4
 """Whether a round is under way; how many have begun; how many steps beside them have begun, and ended: modulo 256."""
-Steps = tuple[int, int]
-"""How many have begun and ended, at some moment."""
 LOOK_S: Final = 0.0001
 LOOKS_MAX: Final = 50
 """Then whoever waits goes on."""
@@ -72,7 +72,7 @@ class FlushSignal:
 
     @property
     def steps(self) -> Steps:
-        """For `worked_between`."""
+        """For `courtesy.worked_between`."""
         return self._memory[self._at + 2], self._memory[self._at + 3]
 
     def _count(self, what: int) -> None:
@@ -85,11 +85,6 @@ class FlushSignal:
             if not self.raised:
                 return
             pause(LOOK_S)
-
-
-def worked_between(before: Steps, after: Steps) -> bool:
-    """Whether somebody was at work at that moment, or began to before this one."""
-    return before[0] != before[1] or before[0] != after[0]
 
 
 class FlushSignals:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tapelog.log.compaction.courtesy import SHARE_FIRST, SHARE_LEAST
+from tapelog.node.flush_signal import FlushSignal
 from tapelog.sim import cleaning
 from tapelog.sim.cleaning import SimWorker
 from tests.support.rig import Rig
@@ -29,12 +30,14 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
 class Timed:
     """A node whose rounds take as long as a test says."""
 
-    def __init__(self, **settings: str) -> None:
+    def __init__(self, signal: FlushSignal | None = None, **settings: str) -> None:
         self.rig = Rig(**settings)
         self.rig.create("filler")
         self.took_us = 1_000
         self._ns = 1
         cleaner(self.rig).courtesies.stopwatch = self._stopwatch
+        if signal is not None:
+            cleaner(self.rig).courtesies.signal_of = lambda disk: signal
         self.rig.create(**SMALL)
         fill(self.rig)
 
@@ -52,7 +55,7 @@ def test_a_worker_rests_first_and_then_works_part_of_the_time(told: list[float])
     node = Timed()
     until_under_way(node.rig)
     assert told == [0.0]
-    node.write(500)
+    node.write(300)
     assert told[-1] == SHARE_FIRST
 
 
@@ -66,6 +69,21 @@ def test_rounds_that_take_longer_beside_it_make_it_work_less(told: list[float]) 
             break
     assert told[-1] == SHARE_LEAST
     assert under_way(node.rig)
+
+
+def test_rounds_between_its_steps_are_told_from_those_beside_it(told: list[float]) -> None:
+    """Only the latter make it pause at once."""
+    signal = FlushSignal()
+    node = Timed(signal)
+    until_under_way(node.rig)
+    node.write(300)
+    assert told[-1] == SHARE_FIRST
+    node.took_us = 9_000
+    node.write(1)
+    assert told[-1] == SHARE_FIRST
+    signal.step_begins()
+    node.write(1)
+    assert told[-1] == 0.0
 
 
 def test_when_it_has_ended_rounds_are_timed_no_more_and_nobody_is_told(told: list[float]) -> None:

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from tapelog.base.ports import DiskError
-from tapelog.node.flush_signal import LOOK_S, LOOKS_MAX, NOWHERE, FlushSignal, FlushSignals, worked_between
+from tapelog.log.compaction.courtesy import worked_between
+from tapelog.node.flush_signal import LOOK_S, LOOKS_MAX, NOWHERE, FlushSignal, FlushSignals
 from tapelog.node.system import SystemDisk
 
 WAIT_S = 10
