@@ -79,12 +79,13 @@ class FlushSignal:
         memory, at = self._memory, self._at + what
         memory[at] = (memory[at] + 1) & 0xFF
 
-    def wait(self, pause: Callable[[float], None] = time.sleep) -> None:
-        """Until no round is under way, or for some milliseconds."""
+    def wait(self, pause: Callable[[float], None] = time.sleep) -> bool:
+        """Until no round is under way, or for some milliseconds; False: one still is."""
         for _ in range(LOOKS_MAX):
             if not self.raised:
-                return
+                return True
             pause(LOOK_S)
+        return not self.raised
 
 
 class FlushSignals:

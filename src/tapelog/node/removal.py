@@ -6,7 +6,7 @@ more and that nobody else has open, since readers of a removed segment go on rea
 
 Pieces are cut at whole mebibytes: the rest of a block that is cut through has to be written as zeros, and everybody's
 next sync waits for that. None is cut while a flush round is under way (`flush_signal`), and where there are writers
-they come more slowly, unless much waits.
+they come more slowly, unless much waits; after a round that took long, much more slowly for a moment.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ PIECE_BYTES: Final = 1 << 20
 PAUSE_S: Final = 0.004
 """After each piece: 250 MB/s."""
 PAUSES_BESIDE_WRITERS: Final = 4
-"""So many, as long as no more than this waits:"""
+"""So many, as long as no more than PATIENT_BYTES wait."""
+PAUSES_AFTER_SLOW_ROUND: Final = 64
+"""Where freed space keeps a disk busy, it does so several times in a row."""
 PATIENT_BYTES: Final = 512 << 20
 LARGE_BYTES: Final = 4 << 20
 """Smaller files go at once."""
@@ -90,19 +92,19 @@ class Removal:
     def _shrink(self, fd: int, size: int) -> None:
         while size > PIECE_BYTES:
             size = (size - 1) // PIECE_BYTES * PIECE_BYTES
-            self._signal.wait()
+            in_time = self._signal.wait()
             rounds = self._signal.rounds
             try:
                 os.ftruncate(fd, size)
             except OSError:
                 return
-            self._rest(rounds)
+            self._rest(rounds, in_time)
 
-    def _rest(self, rounds: int) -> None:
+    def _rest(self, rounds: int, in_time: bool) -> None:
         """Longer if there was a flush round meanwhile."""
         self._pause(PAUSE_S)
         if self._signal.rounds != rounds and self._waiting_bytes <= PATIENT_BYTES:
-            for _ in range(PAUSES_BESIDE_WRITERS - 1):
+            for _ in range((PAUSES_BESIDE_WRITERS if in_time else PAUSES_AFTER_SLOW_ROUND) - 1):
                 self._pause(PAUSE_S)
 
 

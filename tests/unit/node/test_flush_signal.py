@@ -31,14 +31,14 @@ def test_who_waits_goes_on_when_the_round_has_ended() -> None:
     signal.wait(pause)
     assert pauses == []
     signal.raise_it()
-    signal.wait(pause)
+    assert signal.wait(pause)
     assert pauses == [LOOK_S] * 3
 
 
 def test_nobody_waits_for_ever() -> None:
     signal, pauses = FlushSignal(), list[float]()
     signal.raise_it()
-    signal.wait(pauses.append)
+    assert not signal.wait(pauses.append)
     assert len(pauses) == LOOKS_MAX
     assert signal.raised
 

@@ -158,8 +158,9 @@ def test_nothing_is_begun_while_a_flush_round_is_under_way(tmp_path: Path) -> No
     asked: list[str] = []
 
     class Watched(FlushSignal):
-        def wait(self, pause: Callable[[float], None] = time.sleep) -> None:
+        def wait(self, pause: Callable[[float], None] = time.sleep) -> bool:
             asked.append("wait")
+            return True
 
     disk = gentle(tmp_path, Watched())
 

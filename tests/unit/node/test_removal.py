@@ -6,13 +6,15 @@ import fcntl
 import os
 import signal
 import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tapelog.node import removal
 from tapelog.node.flush_signal import FlushSignal
-from tapelog.node.removal import LARGE_BYTES, PAUSES_BESIDE_WRITERS, PIECE_BYTES, Removal
+from tapelog.node.removal import LARGE_BYTES, PAUSES_AFTER_SLOW_ROUND, PAUSES_BESIDE_WRITERS, PIECE_BYTES, Removal
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.skipif(not hasattr(fcntl, "F_SETLEASE"), reason="only Linux tells who has a file open")
@@ -60,6 +62,27 @@ def test_no_piece_goes_while_a_flush_round_is_under_way_and_beside_writers_they_
     Removal(pause, signal).remove(str(path))
     until(idle, "the file is gone")
     assert len(pauses) == 7 + PAUSES_BESIDE_WRITERS - 1
+
+
+def test_after_a_round_that_took_long_the_next_piece_waits_for_long(tmp_path: Path) -> None:
+    path, pauses, waits = large(tmp_path), list[float](), list[bool]()
+
+    class SlowAtFirst(FlushSignal):
+        def wait(self, pause: Callable[[float], None] = time.sleep) -> bool:
+            waits.append(bool(waits))
+            return waits[-1]
+
+    flushes = SlowAtFirst()
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 1:
+            flushes.raise_it()
+            flushes.lower()
+
+    Removal(pause, flushes).remove(str(path))
+    until(idle, "the file is gone")
+    assert len(pauses) == PAUSES_AFTER_SLOW_ROUND + 6
 
 
 def test_who_opens_a_file_that_is_going_is_let_in(tmp_path: Path) -> None:
