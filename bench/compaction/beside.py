@@ -1,7 +1,8 @@
 """Produce beside a cleaner that runs as fast as it may, and without it, in turns on one broker.
 
 The cleaner is a process of its own: it is stopped for one phase and goes on for the next (SIGSTOP, SIGCONT), so that
-both kinds of phase see the same broker, the same logs and the same moment. A phase is measured once it has settled.
+both kinds of phase see the same broker, the same logs and the same moment. A phase is measured once it has settled;
+without the cleaner, once the broker has removed what the cleaner has replaced, which is the cleaner's doing, too.
 There must be more to clean than the phases take; a pair in which the cleaner did next to nothing does not count, and
 says so.
 """
@@ -24,6 +25,7 @@ PROBE = "probe"
 RECORD_BYTES = 1000
 BEGIN_S_MAX = 120.0
 SETTLE_S = 2.0
+REMOVED_S_MAX = 30.0
 IDLE = 0.02
 """Of a core: less, and the cleaner had nothing to do, or was kept from it."""
 PERCENTILES = {"p50_us": 0.5, "p90_us": 0.9, "p99_us": 0.99, "p999_us": 0.999}
@@ -107,6 +109,7 @@ def phase(side: Side, cleaner: Cleaner, working: bool, rate: int, secs: float) -
         cleaner.go_on()
     else:
         cleaner.hold()
+        _wait_removed(side)
     samples = side.folder / "samples"
     try:
         frame = frames.produce(PROBE, frames.batch([b"x" * RECORD_BYTES]), 1)
@@ -118,6 +121,21 @@ def phase(side: Side, cleaner: Cleaner, working: bool, rate: int, secs: float) -
     finally:
         cleaner.hold()
     return {**found, "cleaner_share": share, "cleaner_mb_s": speed}, [float(one) for one in samples.read_text().split()]
+
+
+def _wait_removed(side: Side) -> None:
+    """Until the broker holds no large file without a name any more."""
+    end = time.monotonic() + REMOVED_S_MAX
+    while _removing(side) and time.monotonic() < end:
+        time.sleep(0.05)
+
+
+def _removing(side: Side) -> bool:
+    with suppress(OSError):
+        return any(
+            os.readlink(entry).endswith(".deleted (deleted)") for entry in Path(f"/proc/{side.pid}/fd").iterdir()
+        )
+    return False
 
 
 class Measured:
