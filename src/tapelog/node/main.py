@@ -87,14 +87,8 @@ def _run(config: NodeConfig, broken: dict[str, DiskError], on_ready: Callable[[s
     stop = _stop_on_signals(reactor)
     backlog = int(config.settings.get("socket.listen.backlog.size", "50"))
     sockets = [(listener, bind(listener.host, listener.port, max(backlog, 128))) for listener in _listeners(config)]
-    metadata = config.metadata_log_dir
     signals = FlushSignals()
-    disk = SystemDisk(metadata, reactor.post, signal=signals.of(metadata))
-    others: dict[str, Disk | DiskError] = {
-        path: broken[path] if path in broken else SystemDisk(path, reactor.post, disk.handles, signals.of(path))
-        for path in config.log_dirs
-        if path != metadata
-    }
+    disk, others = _disks(config, broken, reactor, signals)
     files_max = int(config.settings.get("tapelog.open.files.max", "-1"))
     if files_max > 0:
         disk.handles.files_max = files_max
@@ -162,6 +156,20 @@ def _net(config: NodeConfig, reactor: Reactor) -> Net | None:
     from tapelog.node.outbound import Outbound
 
     return Outbound(reactor, Aside(reactor.post).start_job)
+
+
+def _disks(
+    config: NodeConfig, broken: dict[str, DiskError], reactor: Reactor, signals: FlushSignals
+) -> tuple[SystemDisk, dict[str, Disk | DiskError]]:
+    """Of the metadata's directory, and of the others."""
+    metadata = config.metadata_log_dir
+    disk = SystemDisk(metadata, reactor.post, signal=signals.of(metadata))
+    others: dict[str, Disk | DiskError] = {
+        path: broken[path] if path in broken else SystemDisk(path, reactor.post, disk.handles, signals.of(path))
+        for path in config.log_dirs
+        if path != metadata
+    }
+    return disk, others
 
 
 def _cleaning(reactor: Reactor, signals: FlushSignals) -> Callable[[], CleaningWorker]:
