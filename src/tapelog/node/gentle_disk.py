@@ -5,8 +5,8 @@
 - What is written goes to the disk at once, in pieces of 64 KiB, and is waited for: a sync of some other file never
   finds more of it ahead in the queue than one piece, nor much of it in the journal's transaction. Syncs of 16 MiB made
   others wait for 10 to 25 ms; pieces of 512 KiB for 3, of 64 KiB for less than the noise (ADR 0014).
-- Space for what is written is taken a mebibyte at a time. With each piece by itself, ext4 keeps making and freeing a
-  block for the list of a file's extents, and with `discard` tells the disk each time: 800 requests a second.
+- Space for what is written is taken a mebibyte at a time. With each piece by itself small discards were seen, 800 a
+  second, most likely of a block for the list of the file's extents; how many this saves was not measured.
 - Nothing is begun while a flush round of the node is under way (`flush_signal`), unless that never ends.
 - Files are changed by the thread that has not stepped back (`Manners.errand`).
 """
