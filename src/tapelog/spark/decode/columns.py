@@ -42,7 +42,24 @@ def schema_of(columns: tuple[str, ...]) -> Any:
     return pa.schema([pa.field(name, _TYPES[name]) for name in columns])
 
 
-_TIME_TYPES: Final = [pa.repeat(pa.scalar(number, pa.int32()), ROWS_MAX) for number in (0, 1)]
+def _number(value: int) -> Any:
+    """An int32 for all rows."""
+    return _repeated(pa.int32(), value.to_bytes(4, "little", signed=True))
+
+
+def _word(value: str) -> Any:
+    """A string for all rows."""
+    data = value.encode()
+    return _repeated(pa.string(), bytes(4) + len(data).to_bytes(4, "little"), data)
+
+
+def _repeated(kind: Any, *content: bytes) -> Any:
+    """From the buffers of one element. pa.scalar would do, but imports pandas, which takes longer than a small read."""
+    one = pa.Array.from_buffers(kind, 1, [None, *(pa.py_buffer(part) for part in content)])
+    return pa.repeat(one[0], ROWS_MAX)
+
+
+_TIME_TYPES: Final = [_number(value) for value in (0, 1)]
 
 
 class _Views:
@@ -131,11 +148,11 @@ class Columns:
 
     @cached_property
     def _topics(self) -> Any:
-        return pa.repeat(pa.scalar(self._topic, pa.string()), ROWS_MAX)
+        return _word(self._topic)
 
     @cached_property
     def _partitions(self) -> Any:
-        return pa.repeat(pa.scalar(self._partition, pa.int32()), ROWS_MAX)
+        return _number(self._partition)
 
     def batches(self, chunk: Chunk) -> Iterator[Any]:
         """The chunk's rows as Arrow batches."""
