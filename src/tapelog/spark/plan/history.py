@@ -12,10 +12,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from tapelog.spark.plan.split import PIECE_BYTES, RANGES_MAX
+from tapelog.spark.plan.split import RANGES_MAX
 from tapelog.spark.plan.stored import History, Stored, Stretch
 from tapelog.spark.plan.values import Range
 
+PIECE_BYTES: Final = 128 * 1024 * 1024
+"""A piece of what lies in objects, as Spark cuts files: a store answers more tasks faster than few."""
 _OVERFULL: Final = 1.25
 """A piece may be so much larger than asked for, if it then ends where an object ends: no index is needed there."""
 _CUT_FROM: Final = 1.5

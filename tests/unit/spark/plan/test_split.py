@@ -89,7 +89,7 @@ def test_a_partition_is_not_cut_below_what_a_task_is_worth() -> None:
     assert len(split(ranges(PIECE_BYTES_MIN * 2), slots=64, weights=weights)) == 2
 
 
-def test_without_known_slots_pieces_are_those_of_files() -> None:
+def test_without_known_slots_pieces_have_a_size_of_their_own() -> None:
     weights = {TopicPartition("t", 0): 1.0}
     assert len(split(ranges(PIECE_BYTES * 8), weights=weights)) == 8
 
