@@ -101,7 +101,7 @@ class Child:
     def _steps(self, number: int, execution: Execution, signal: FlushSignal, over: Callable[[], bool]) -> bool | None:
         """Go on for a stretch; what `_between_steps` said."""
         while not execution.over and not over():
-            begun = time.monotonic()
+            begun, waited_s = time.monotonic(), signal.waited_s
             signal.step_begins()
             try:
                 spent, reports = execution.step()
@@ -109,7 +109,8 @@ class Child:
                 signal.step_ends()
             for report in reports:
                 self._tell(number, pack_report(report))
-            self._pace.worked(spent, time.monotonic() - begun)
+            waited_s = signal.waited_s - waited_s  # for flush rounds: no work, so nothing to rest from
+            self._pace.worked(spent, max(0.0, time.monotonic() - begun - waited_s))
             wanted = self._between_steps(number)
             if wanted is not None:
                 execution.abandon()

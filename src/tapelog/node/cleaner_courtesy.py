@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 TICK_MS: Final = 50
 WORKED_S: Final = 0.01
-"""Less CPU than that between two judgements: it did nothing, and nothing can be said of it."""
+"""What CPU time is counted in. Less than that between two judgements: it did nothing, and nothing can be said of it."""
 SETTING: Final = "tapelog.cleaner.flush.slowdown.max"
 
 
@@ -47,7 +47,7 @@ class _OfDisk:
 
     def seen(self, took_us: int) -> None:
         """A flush round has ended."""
-        beside = self._signal is None or worked_between(self._begun, self._ended)
+        beside = self._signal is None or len(self.lanes) > 1 or worked_between(self._begun, self._ended)
         if self.courtesy.seen(took_us, beside):
             self.tell(0.0)
 
@@ -114,6 +114,9 @@ class Courtesies:
         now_ms, slowdown = self._cleaner.node.clock.monotonic_ms(), self._slowdown()
         for one in busy:
             one.courtesy.slowdown = slowdown
+            rounds = self._cleaner.node.rounds.of(one.disk)
+            if rounds is not None and rounds.running:
+                one.courtesy.heard()
             worked = _worked(one) if one.courtesy.judging(now_ms) else True
             part = one.courtesy.tick(now_ms, worked) if slowdown > 0 else 1.0
             one.tell(part)
@@ -125,7 +128,7 @@ def _worked(one: _OfDisk) -> bool:
     times = [lane.worker.cpu_s() for lane in one.lanes]
     known = [each for each in times if each is not None]
     before, one.cpu_s = one.cpu_s, sum(known) if known else None
-    return before is None or one.cpu_s is None or one.cpu_s < before or one.cpu_s - before >= WORKED_S
+    return before is None or one.cpu_s is None or one.cpu_s < before or one.cpu_s - before >= WORKED_S / 2
 
 
 def _none(disk: Disk) -> None:

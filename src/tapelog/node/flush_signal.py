@@ -30,18 +30,21 @@ SLOT_BYTES: Final = 4
 """Whether a round is under way; how many have begun; how many steps beside them have begun, and ended: modulo 256."""
 LOOK_S: Final = 0.0001
 LOOKS_MAX: Final = 50
-"""Then whoever waits goes on."""
+WAIT_S_MAX: Final = 0.005
+"""After so many looks or so long, whoever waits goes on."""
 NOWHERE: Final = -1
 
 
 class FlushSignal:
     """Of one disk."""
 
-    __slots__ = ("_at", "_memory")
+    __slots__ = ("_at", "_memory", "waited_s")
 
     def __init__(self, memory: mmap.mmap | bytearray | None = None, slot: int = 0) -> None:
         self._memory: mmap.mmap | bytearray = bytearray(SLOT_BYTES) if memory is None else memory
         self._at = slot * SLOT_BYTES
+        self.waited_s = 0.0
+        """How long whoever has this object has waited, in all."""
 
     def raise_it(self) -> None:
         """A round begins."""
@@ -79,12 +82,16 @@ class FlushSignal:
         memory, at = self._memory, self._at + what
         memory[at] = (memory[at] + 1) & 0xFF
 
-    def wait(self, pause: Callable[[float], None] = time.sleep) -> bool:
+    def wait(self, pause: Callable[[float], None] = time.sleep, clock: Callable[[], float] = time.monotonic) -> bool:
         """Until no round is under way, or for some milliseconds; False: one still is."""
+        if not self.raised:
+            return True
+        begun = clock()
         for _ in range(LOOKS_MAX):
-            if not self.raised:
-                return True
             pause(LOOK_S)
+            if not self.raised or clock() - begun >= WAIT_S_MAX:
+                break
+        self.waited_s += clock() - begun
         return not self.raised
 
 
@@ -95,9 +102,21 @@ class FlushSignals:
         self.fd = NOWHERE
         """What a child process inherits to see them; NOWHERE: it cannot."""
         self._memory: mmap.mmap | bytearray = bytearray(SLOTS * SLOT_BYTES)
-        with suppress(AttributeError, OSError, ValueError):
-            self.fd = _new() if fd is None else fd
-            self._memory = mmap.mmap(self.fd, SLOTS * SLOT_BYTES)
+        try:
+            given = _new() if fd is None else fd
+        except (AttributeError, OSError):
+            return  # no such memory here
+        try:
+            self._memory = mmap.mmap(given, SLOTS * SLOT_BYTES)
+            self.fd = given
+        except (OSError, ValueError):
+            with suppress(OSError):
+                os.close(given)
+
+    @property
+    def shared(self) -> bool:
+        """Whether a child process sees them, and can say that it works."""
+        return self.fd != NOWHERE
 
     def of(self, root: str) -> FlushSignal:
         """Of the disk whose files are there."""

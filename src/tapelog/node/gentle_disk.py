@@ -95,10 +95,20 @@ class GentleFile(SystemFile):
 
     def _sync(self) -> None:
         self._signal.wait()
-        if self._taken > self.size():
-            self.truncate(self.size())
-            self._taken = 0
+        self._give_back()
         SystemFile.sync(self)
+
+    def _give_back(self) -> None:
+        """The space that was taken and not needed."""
+        if self._taken > self.size():
+            self._taken = 0
+            self.truncate(self.size())
+
+    def close(self) -> None:
+        if self.fileno() >= 0:
+            with suppress(DiskError):  # the next sync tells of whatever is wrong
+                self._manners.errand(self._give_back)
+        super().close()
 
 
 class GentleDisk(SystemDisk):
@@ -186,7 +196,7 @@ def _functions() -> list[Any]:
         push_it: Any = getattr(library, "sync_file_range", None)
         if push_it is not None:
             push_it.argtypes = [ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint]
-        take: Any = getattr(library, "fallocate", None) if sys.platform == "linux" else None
+        take: Any = getattr(library, "fallocate64", None) if sys.platform == "linux" else None
         if take is not None:
             take.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64]
         _loaded.extend([push_it, take])

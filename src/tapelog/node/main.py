@@ -97,7 +97,9 @@ def _run(config: NodeConfig, broken: dict[str, DiskError], on_ready: Callable[[s
     )
     core.pressure.remember(memory_bytes())
     core.cleaner.courtesies.stopwatch = time.perf_counter_ns
-    core.cleaner.courtesies.signal_of = lambda disk: disk.signal if isinstance(disk, SystemDisk) else None
+    core.cleaner.courtesies.signal_of = lambda disk: (
+        disk.signal if signals.shared and isinstance(disk, SystemDisk) else None
+    )
     failed: list[str] = []
 
     def halt(reason: object) -> None:

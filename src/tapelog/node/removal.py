@@ -28,7 +28,10 @@ PAUSES_BESIDE_WRITERS: Final = 4
 """So many, as long as no more than PATIENT_BYTES wait."""
 PAUSES_AFTER_SLOW_ROUND: Final = 64
 """Where freed space keeps a disk busy, it does so several times in a row."""
-PATIENT_BYTES: Final = 512 << 20
+PATIENT_BYTES: Final = 1536 << 20
+"""More than one segment of Kafka's default size."""
+PATIENT_BYTES_PER_S: Final = 32 << 20
+"""However slow the rounds are, a file's space is free after its size by this, or soon after."""
 LARGE_BYTES: Final = 4 << 20
 """Smaller files go at once."""
 WAITING_BYTES_MAX: Final = 2 << 30
@@ -80,32 +83,41 @@ class Removal:
                     self._running = False
                     return
                 fd, size = self._waiting[0]
+            left = size
             try:
                 if _is_ours_alone(fd):
-                    self._shrink(fd, size)
+                    left = self._shrink(fd, size)
             finally:
                 os.close(fd)  # with the last descriptor the rest goes
                 with self._lock:
                     self._waiting.popleft()
-                    self._waiting_bytes -= size
+                    self._waiting_bytes -= left
 
-    def _shrink(self, fd: int, size: int) -> None:
+    def _shrink(self, fd: int, size: int) -> int:
+        """Piece by piece; how much is left."""
+        pauses = int(size / PATIENT_BYTES_PER_S / PAUSE_S)
         while size > PIECE_BYTES:
-            size = (size - 1) // PIECE_BYTES * PIECE_BYTES
+            before, size = size, (size - 1) // PIECE_BYTES * PIECE_BYTES
             in_time = self._signal.wait()
             rounds = self._signal.rounds
             try:
                 os.ftruncate(fd, size)
             except OSError:
-                return
-            self._rest(rounds, in_time)
+                return before
+            with self._lock:
+                self._waiting_bytes -= before - size
+            pauses -= self._rest(rounds, in_time, pauses)
+        return size
 
-    def _rest(self, rounds: int, in_time: bool) -> None:
-        """Longer if there was a flush round meanwhile."""
+    def _rest(self, rounds: int, in_time: bool, most: int) -> int:
+        """Longer if there was a flush round meanwhile; returns by how many pauses."""
         self._pause(PAUSE_S)
-        if self._signal.rounds != rounds and self._waiting_bytes <= PATIENT_BYTES:
-            for _ in range((PAUSES_BESIDE_WRITERS if in_time else PAUSES_AFTER_SLOW_ROUND) - 1):
-                self._pause(PAUSE_S)
+        if self._signal.rounds == rounds or self._waiting_bytes > PATIENT_BYTES:
+            return 0
+        longer = min(most, (PAUSES_BESIDE_WRITERS if in_time else PAUSES_AFTER_SLOW_ROUND) - 1)
+        for _ in range(longer):
+            self._pause(PAUSE_S)
+        return longer
 
 
 def _opened(path: str) -> int:

@@ -366,8 +366,12 @@ class SystemDisk:
                 syncs = [lambda: self._sync_all_timed(len(files))]
         self.signal.raise_it()
         flush_round = SyncRound(self._post_flushed, done, syncs)
-        for _ in range(min(THREADS_MAX, len(syncs))):
-            self._workers.submit(flush_round.run_next)
+        try:
+            for _ in range(min(THREADS_MAX, len(syncs))):
+                self._workers.submit(flush_round.run_next)
+        except BaseException:
+            self.signal.lower()
+            raise
 
     def _post_flushed(self, action: Callable[[], None]) -> None:
         self.signal.lower()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import subprocess
 import sys
@@ -9,12 +10,13 @@ import threading
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from typing import cast
 
 import pytest
 
-from tapelog.base.ports import DiskError
+from tapelog.base.ports import DiskError, File
 from tapelog.log.compaction.courtesy import worked_between
-from tapelog.node.flush_signal import LOOK_S, LOOKS_MAX, NOWHERE, FlushSignal, FlushSignals
+from tapelog.node.flush_signal import LOOK_S, LOOKS_MAX, NOWHERE, WAIT_S_MAX, FlushSignal, FlushSignals
 from tapelog.node.system import SystemDisk
 
 WAIT_S = 10
@@ -38,9 +40,31 @@ def test_who_waits_goes_on_when_the_round_has_ended() -> None:
 def test_nobody_waits_for_ever() -> None:
     signal, pauses = FlushSignal(), list[float]()
     signal.raise_it()
-    assert not signal.wait(pauses.append)
+    assert not signal.wait(pauses.append, lambda: 0.0)
     assert len(pauses) == LOOKS_MAX
     assert signal.raised
+
+
+def test_who_waits_gives_up_by_the_clock_where_each_look_takes_long() -> None:
+    signal, clock = FlushSignal(), [0.0]
+
+    def pause(_: float) -> None:
+        clock[0] += WAIT_S_MAX / 2
+
+    signal.raise_it()
+    assert not signal.wait(pause, lambda: clock[0])
+    assert clock[0] == WAIT_S_MAX == signal.waited_s
+
+
+def test_memory_that_cannot_be_had_is_not_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise OSError(12, "no memory")
+
+    monkeypatch.setattr(mmap, "mmap", refused)
+    signals = FlushSignals()
+    assert not signals.shared and signals.fd == NOWHERE
+    signals.of("/disks/one").raise_it()
+    assert signals.of("/disks/one").raised
 
 
 def test_rounds_are_counted() -> None:
@@ -89,6 +113,24 @@ def test_another_process_sees_them(tmp_path: Path) -> None:
     assert told.stdout.strip() == "True"
 
 
+class _Watched:
+    """A file that notes whether the signal is up while it is synced."""
+
+    def __init__(self, file: File, signal: FlushSignal) -> None:
+        self.path, self._file, self._signal = file.path, file, signal
+        self.raised: list[bool] = []
+
+    def sync(self) -> None:
+        self.raised.append(self._signal.raised)
+        self._file.sync()
+
+    def close(self) -> None:
+        self._file.close()
+
+    def fileno(self) -> int:
+        return self._file.fileno()
+
+
 def test_a_disk_raises_its_signal_for_a_round_and_lowers_it_before_it_tells(tmp_path: Path) -> None:
     signal, ended, seen = FlushSignal(), threading.Event(), list[bool]()
 
@@ -101,10 +143,10 @@ def test_a_disk_raises_its_signal_for_a_round_and_lowers_it_before_it_tells(tmp_
         ended.set()
 
     disk = SystemDisk(str(tmp_path), post, signal=signal)
-    file = disk.open(str(tmp_path / "f"), create=True)
-    file.write([b"x"])
-    disk.start_flush([file], done)
+    file = _Watched(disk.open(str(tmp_path / "f"), create=True), signal)
+    disk.start_flush([cast(File, file)], done)
     assert ended.wait(WAIT_S)
+    assert file.raised == [True]
     assert seen == [False]
     assert signal.rounds == 1
     file.close()

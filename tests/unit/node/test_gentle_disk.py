@@ -158,7 +158,9 @@ def test_nothing_is_begun_while_a_flush_round_is_under_way(tmp_path: Path) -> No
     asked: list[str] = []
 
     class Watched(FlushSignal):
-        def wait(self, pause: Callable[[float], None] = time.sleep) -> bool:
+        def wait(
+            self, pause: Callable[[float], None] = time.sleep, clock: Callable[[], float] = time.monotonic
+        ) -> bool:
             asked.append("wait")
             return True
 
@@ -178,6 +180,17 @@ def test_nothing_is_begun_while_a_flush_round_is_under_way(tmp_path: Path) -> No
     assert waits(lambda: disk.rename(str(tmp_path / "f"), str(tmp_path / "g"))) == 1
     assert waits(lambda: disk.remove(str(tmp_path / "g"))) == 1
     assert waits(lambda: disk.sync_dir(str(tmp_path))) == 1
+    disk.close()
+
+
+def test_space_that_was_taken_and_not_needed_is_given_back_by_closing(tmp_path: Path) -> None:
+    disk = gentle(tmp_path)
+    file = disk.open(str(tmp_path / "f"), create=True)
+    file.write([bytes(WRITE_PIECE_BYTES + 1)])
+    file.close()
+    found = (tmp_path / "f").stat()
+    assert found.st_size == WRITE_PIECE_BYTES + 1
+    assert found.st_blocks * 512 < 2 * WRITE_PIECE_BYTES
     disk.close()
 
 

@@ -14,7 +14,15 @@ import pytest
 
 from tapelog.node import removal
 from tapelog.node.flush_signal import FlushSignal
-from tapelog.node.removal import LARGE_BYTES, PAUSES_AFTER_SLOW_ROUND, PAUSES_BESIDE_WRITERS, PIECE_BYTES, Removal
+from tapelog.node.removal import (
+    LARGE_BYTES,
+    PATIENT_BYTES_PER_S,
+    PAUSE_S,
+    PAUSES_AFTER_SLOW_ROUND,
+    PAUSES_BESIDE_WRITERS,
+    PIECE_BYTES,
+    Removal,
+)
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.skipif(not hasattr(fcntl, "F_SETLEASE"), reason="only Linux tells who has a file open")
@@ -68,7 +76,9 @@ def test_after_a_round_that_took_long_the_next_piece_waits_for_long(tmp_path: Pa
     path, pauses, waits = large(tmp_path), list[float](), list[bool]()
 
     class SlowAtFirst(FlushSignal):
-        def wait(self, pause: Callable[[float], None] = time.sleep) -> bool:
+        def wait(
+            self, pause: Callable[[float], None] = time.sleep, clock: Callable[[], float] = time.monotonic
+        ) -> bool:
             waits.append(bool(waits))
             return waits[-1]
 
@@ -82,7 +92,26 @@ def test_after_a_round_that_took_long_the_next_piece_waits_for_long(tmp_path: Pa
 
     Removal(pause, flushes).remove(str(path))
     until(idle, "the file is gone")
-    assert len(pauses) == PAUSES_AFTER_SLOW_ROUND + 6
+    patience = int(SIZE / PATIENT_BYTES_PER_S / PAUSE_S)
+    assert patience < PAUSES_AFTER_SLOW_ROUND
+    assert len(pauses) == 7 + patience
+
+
+def test_patience_lasts_until_a_large_file_is_gone_where_only_its_rest_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bytes that are cut wait no more."""
+    monkeypatch.setattr(removal, "PATIENT_BYTES", SIZE - 3 * PIECE_BYTES)
+    path, flushes, pauses = large(tmp_path), FlushSignal(), list[float]()
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        flushes.raise_it()
+        flushes.lower()
+
+    Removal(pause, flushes).remove(str(path))
+    until(idle, "the file is gone")
+    assert len(pauses) > 7 + 2 * (PAUSES_BESIDE_WRITERS - 1)
 
 
 def test_who_opens_a_file_that_is_going_is_let_in(tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ EXCUSE_MOST: Final = 0.02
 """Of the requests beside it, as slow by themselves."""
 QUIET_ROUNDS: Final = 50
 """So many rounds without a cleaner make a moment; fewer wait for those of the next rest."""
+QUIET_ROUNDS_MAX: Final = 10_000
 QUIET_MOMENTS: Final = 9
 """So many are remembered."""
 QUIET_MS_MAX: Final = 20_000
@@ -120,7 +121,7 @@ class Courtesy:
         pause at once, up to some tick to come."""
         self._written = True
         if self.resting:
-            if self._settled:
+            if self._settled and len(self._quiet) < QUIET_ROUNDS_MAX:
                 self._quiet.append(took_us)
                 self._fresh += 1
                 self._alone.add(took_us, self._limit_us)
@@ -130,6 +131,10 @@ class Courtesy:
                 self._pause = 2 * PAUSE_TICKS
                 return True
         return False
+
+    def heard(self) -> None:
+        """A flush round is under way: somebody writes, however long that takes."""
+        self._written = True
 
     def tick(self, now_ms: int, worked: bool) -> float:
         """Which part of the time the cleaner may work from now on; 0: it rests. worked: whether it has done anything
@@ -203,7 +208,7 @@ class Courtesy:
         total, fault = known.rounds + rounds, known.slow + self._fault(passed)
         few = rounds < ROUNDS_LEAST or not self._limit_us  # too few to say anything, and to mind
         self._alone_before = self._alone_before.with_(self._alone, rounds / max(1, passed)).faded()
-        self._beside_before = Sum(total, fault).faded()
+        self._beside_before = Sum(total, max(0.0, fault)).faded()
         self._beside, self._alone = Count(), Count()
         self._judged_ms = now_ms
         if not worked or not rounds:

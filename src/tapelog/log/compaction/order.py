@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from tapelog.base.ports import Disk, DiskError, DiskFullError
 from tapelog.log.compaction import swap
 from tapelog.log.compaction.cleaning import STEP_BYTES, Cleaned, Cleaning, Job, Statistics
-from tapelog.log.compaction.keymap import KeyMap, memory_for
+from tapelog.log.compaction.keymap import SLOT_BYTES, KeyMap, memory_for
 from tapelog.log.compaction.plan import CleaningPlan, Source
 from tapelog.log.compaction.source import UncleanableError
 from tapelog.log.config import LogConfig
@@ -151,9 +151,11 @@ class Execution:
     def _begun(self) -> Cleaning:
         order = self._order
         plan = order.job.plan
-        enough = memory_for(plan.first_uncleanable - plan.first_dirty, order.load_factor)
-        try:  # a map touches all of its memory: no more than there may be keys
-            keys = KeyMap(min(order.map_bytes, enough), order.load_factor)
+        memory, most = order.map_bytes, plan.first_uncleanable - plan.first_dirty
+        if most * SLOT_BYTES < memory:  # a map touches all of its memory: no more than there may be keys
+            memory = min(memory, memory_for(most, order.load_factor))
+        try:
+            keys = KeyMap(memory, order.load_factor)
         except ValueError as error:
             raise UncleanableError(str(error)) from None
         config = LogConfig(order.settings)

@@ -226,3 +226,32 @@ def test_the_slowest_hundredth() -> None:
     assert slowest([7]) == 7
     assert slowest(range(100)) == 99
     assert slowest(range(1_000)) == 990
+
+
+def test_a_round_that_does_not_end_is_not_taken_for_nobody_writing() -> None:
+    disk = Disk()
+    disk.courtesy.begin(disk.now_ms)
+    disk.run(2 * REST_MS_MAX, steady)
+    share = disk.courtesy.share
+    for _ in range(3 * WORK_MS // TICK_MS):
+        disk.now_ms += TICK_MS
+        disk.courtesy.heard()  # one is under way, for 15 seconds
+        assert disk.courtesy.tick(disk.now_ms, True) <= share * 1.1**10
+        assert not disk.courtesy.idle
+    for _ in range(2 * WORK_MS // TICK_MS):
+        disk.now_ms += TICK_MS
+        disk.courtesy.tick(disk.now_ms, True)
+    assert disk.courtesy.idle
+
+
+def test_rounds_that_are_slow_by_themselves_are_no_credit_for_later() -> None:
+    disk = Disk()
+    disk.courtesy.begin(disk.now_ms)
+    disk.run(2 * REST_MS_MAX, steady)
+    for number in range(20_000):
+        disk.courtesy.seen(9_000 if number % 50 == 0 else 1_000, beside=False)
+        disk.courtesy.seen(1_000, beside=True)
+        if number % 20 == 0:
+            disk.now_ms += TICK_MS
+            disk.courtesy.tick(disk.now_ms, True)
+    assert disk.courtesy._beside_before.slow >= 0.0
