@@ -10,7 +10,7 @@ from tapelog.log.compaction.courtesy import SHARE_FIRST, SHARE_LEAST
 from tapelog.node.flush_signal import FlushSignal
 from tapelog.sim import cleaning
 from tapelog.sim.cleaning import SimWorker
-from tests.support.rig import Rig
+from tests.support.rig import Rig, produce_request
 from tests.unit.node.compacted import CLEAN, SMALL, SOON_MS, alter, cleaner, fill, found, under_way, until_under_way
 
 BROKER = 4
@@ -84,6 +84,18 @@ def test_rounds_between_its_steps_are_told_from_those_beside_it(told: list[float
     signal.step_begins()
     node.write(1)
     assert told[-1] == 0.0
+
+
+def test_a_round_that_hangs_is_not_taken_for_nobody_writing(told: list[float]) -> None:
+    node = Timed()
+    until_under_way(node.rig)
+    node.write(300)
+    held = node.rig.hold_flushes()
+    node.rig.later(produce_request(("filler", 0, node.rig.batch())), 9)
+    del told[:]
+    node.rig.node.pass_time(3_000)
+    assert told and max(told) <= SHARE_FIRST
+    held.release()
 
 
 def test_when_it_has_ended_rounds_are_timed_no_more_and_nobody_is_told(told: list[float]) -> None:
