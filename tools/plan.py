@@ -54,7 +54,9 @@ SUITES = (
     Suite("simulation", (INTERPRETED,), 4, 2, "nodes and clusters in virtual time, with every fault, from seeds"),
     Suite("clients", (INTERPRETED, COMPILED), 5.9, 2, "real clients nobody here wrote", by_file=True, waits=True),
     Suite("toolkit", (INTERPRETED,), 1.9, 2, "what applications build on, and the examples", waits=True),
-    Suite("spark", (COMPILED,), 10, 2, "source, sink, lake and pipelines in a real Spark", by_file=True, setup="spark"),
+    Suite(
+        "spark", (COMPILED,), 6.2, 2, "source, sink, lake and pipelines in a real Spark", by_file=True, setup="spark"
+    ),
     Suite("chaos", (COMPILED,), 4.4, 0, "kill -9 and power cuts on real processes", waits=True),
 )
 
