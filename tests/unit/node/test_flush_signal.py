@@ -99,7 +99,7 @@ def test_each_disk_has_its_own() -> None:
     assert not other.raised
 
 
-@pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="Linux")
+@pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="only Linux has memory with a descriptor to inherit")
 def test_another_process_sees_them(tmp_path: Path) -> None:
     signals = FlushSignals()
     assert signals.fd != NOWHERE

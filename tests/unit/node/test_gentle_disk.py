@@ -125,7 +125,7 @@ def test_where_pieces_cannot_be_pushed_a_file_is_synced_now_and_then(
     disk.close()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="Linux")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has fallocate")
 def test_space_is_taken_ahead_and_what_is_left_of_it_is_given_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,7 +17,7 @@ from tapelog.spark.plan.stored import History, Stored, Stretch
 from tapelog.spark.plan.values import Range
 
 PIECE_BYTES: Final = 128 * 1024 * 1024
-"""A piece of what lies in objects, as Spark cuts files: a store answers more tasks faster than few."""
+"""A piece of what lies in objects: what Spark takes for files."""
 _OVERFULL: Final = 1.25
 """A piece may be so much larger than asked for, if it then ends where an object ends: no index is needed there."""
 _CUT_FROM: Final = 1.5
