@@ -16,6 +16,7 @@ from typing import Final
 
 from tapelog.client.errors import LinkError, TlsError
 from tapelog.client.pace import Deadline
+from tapelog.client.pacing import unpace, unpace_at
 from tapelog.client.settings import Address, ConnectionSettings
 
 _SECONDS_MIN: Final = 0.001  # zero would mean: no limit
@@ -159,7 +160,9 @@ def dial(address: Address, settings: ConnectionSettings, tls: ssl.SSLContext | N
         try:
             sock.settimeout(max(_SECONDS_MIN, min(settings.connect_timeout_ms / 1000, deadline.left())))
             _options(sock, settings)
+            unpace_at(sock, str(where[0]))
             sock.connect(where)
+            unpace(sock)
             return Transport(sock if tls is None else _secured(sock, address, tls, deadline), address)
         except OSError as error:
             sock.close()

@@ -19,6 +19,7 @@ from typing import IO, TYPE_CHECKING, Final
 from tapelog.base.node_config import Listener, NodeConfig
 from tapelog.base.ports import Disk, DiskError, Net
 from tapelog.base.timers import Timers
+from tapelog.client.pacing import unpace_at
 from tapelog.log.compaction.order import CleaningWorker
 from tapelog.metadata.fault import MetadataFault
 from tapelog.metadata.image import Endpoint
@@ -87,6 +88,8 @@ def _run(config: NodeConfig, broken: dict[str, DiskError], on_ready: Callable[[s
     stop = _stop_on_signals(reactor)
     backlog = int(config.settings.get("socket.listen.backlog.size", "50"))
     sockets = [(listener, bind(listener.host, listener.port, max(backlog, 128))) for listener in _listeners(config)]
+    for _, listening in sockets:
+        unpace_at(listening, listening.getsockname()[0])
     signals = FlushSignals()
     disk, others = _disks(config, broken, reactor, signals)
     files_max = int(config.settings.get("tapelog.open.files.max", "-1"))

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Final
 
 from tapelog.base.ports import REFUSED, ChannelEvents
+from tapelog.client.pacing import unpace, unpace_at
 from tapelog.node.reactor import READ, WRITE, Pollable, Reactor
 
 RECEIVE_BYTES: Final = 1 << 20
@@ -73,6 +74,7 @@ class OutboundChannel(Pollable):
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         _keep_alive(sock)
+        unpace_at(sock, address[0])
         failed = sock.connect_ex(address)
         if failed and failed not in _PENDING:
             sock.close()
@@ -98,6 +100,7 @@ class OutboundChannel(Pollable):
             if not mask & WRITE:
                 return
             self.is_open = True
+            unpace(self.sock)
             self.events.opened()
         if mask & WRITE and not self.over:
             self._flush(from_events=True)

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Final
 
 from tapelog.base.ports import DamageError, Disk, DiskError, StaleRegionError
+from tapelog.client.pacing import unpace
 from tapelog.log.memory_region import MemoryRegion
 from tapelog.log.scrub import SegmentCheck
 from tapelog.log.segment import FileRegion
@@ -333,6 +334,7 @@ class Acceptor(Pollable):
                 return
             sock.setblocking(False)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            unpace(sock)
             self.accepted(sock, str(address[0]))
 
     def _pause(self, error: OSError) -> None:

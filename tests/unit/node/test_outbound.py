@@ -90,6 +90,13 @@ def test_what_is_sent_before_it_opens_arrives(world: World) -> None:
         world.until(lambda: world.told.data == b"answer")
 
 
+@pytest.mark.skipif(not hasattr(socket, "TCP_CONGESTION"), reason="needs TCP_CONGESTION, which Linux has")
+def test_a_node_beside_this_one_is_sent_to_without_pacing(world: World) -> None:
+    assert world.channel.sock is not None  # from the start: what begins with BBR keeps its timers
+    chosen = world.channel.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
+    assert chosen.rstrip(b"\0") == b"reno"
+
+
 def test_more_than_the_socket_takes_arrives_in_order(world: World) -> None:
     world.until(lambda: world.told.events == ["opened"])
     other, _ = world.listener.accept()

@@ -55,6 +55,17 @@ def make_topic(house: House, megabytes: int = 0) -> bytes:
 ALL = fetch_request(wants(0, 0, 1 << 30), max_bytes=1 << 30)
 
 
+# -- accepting
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_CONGESTION"), reason="needs TCP_CONGESTION, which Linux has")
+def test_a_client_on_this_machine_is_sent_to_without_pacing(house: House) -> None:
+    house.connect()
+    (transport,) = house.shell.transports.values()
+    chosen = transport.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
+    assert chosen.rstrip(b"\0") == b"reno"
+
+
 # -- receiving
 
 
