@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import socket
 import struct
+import sys
 import time
 from collections import deque
 from collections.abc import Callable
@@ -33,6 +34,12 @@ FAILURES_MAX: Final = 8
 REST_S: Final = 60
 """After so many failures in a row obstore is asked at once, for a while."""
 PROXIES: Final = ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY")
+
+WAKES_AT: Final = (512 * 1024, 64 * 1024, 1)
+"""While much is still to come a receiver is woken for so many bytes, and not for every segment; near the end for
+fewer."""
+ROOM_BYTES: Final = 4 * 1024 * 1024
+"""A connection has room for so much from its first answer on: some stores close it after that."""
 
 VERSIONS: Final = (b"HTTP/1.1", b"HTTP/1.0")
 
@@ -152,6 +159,8 @@ class Connection:
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, bound)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, bound)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._wakes_at = 1
+        self._choosy = _makes_room(self._socket)
 
     def close(self) -> None:
         """Give it up."""
@@ -182,12 +191,23 @@ class Connection:
         if outcome != FILLED or at > size:
             return outcome if outcome != FILLED else FAILED
         into[:at] = head[end + 4 : got]
-        while at < size:
-            more = self._socket.recv_into(into[at:], size - at, socket.MSG_WAITALL)
-            if not more:
-                return FAILED
-            at += more
+        for wake_at in WAKES_AT:
+            until = size - wake_at if wake_at > 1 else size
+            if at < until:
+                self._wake_at(wake_at)
+            while at < until:
+                more = self._socket.recv_into(into[at:until], until - at, socket.MSG_WAITALL)
+                if not more:
+                    return FAILED
+                at += more
         return FILLED
+
+    def _wake_at(self, count: int) -> None:
+        """Who waits here is woken when so many bytes have come. More must be missing whenever somebody waits: otherwise
+        nobody would wake him before the other side has closed or his time is over."""
+        if self._choosy and count != self._wakes_at:
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, count)
+            self._wakes_at = count
 
     def _judge(self, head: bytes, position: int, last: int) -> int:
         """Whether what follows this head is the range, whole and as it is stored."""
@@ -207,3 +227,16 @@ class Connection:
         expected = b"bytes %d-%d/" % (position, last)
         whole = fields.get(b"content-length") == b"%d" % (last - position + 1)
         return FILLED if whole and fields.get(b"content-range", b"").startswith(expected) else REFUSED
+
+
+def _makes_room(sock: socket.socket) -> bool:
+    """Whether it can be said for how many bytes a receiver is woken. Linux makes room for as many as were ever asked
+    for, without fixing the size as SO_RCVBUF would."""
+    if sys.platform != "linux":
+        return False
+    try:
+        for count in (ROOM_BYTES, 1):
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, count)
+    except OSError:
+        return False
+    return True

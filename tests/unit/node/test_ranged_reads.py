@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import SimpleNamespace
@@ -110,6 +111,30 @@ def test_a_head_and_a_body_that_come_in_small_pieces_are_put_together() -> None:
     with served() as (server, reads, _):
         server.answer = dripping
         assert read(reads, 5, 700) == DATA[5:705]
+
+
+@pytest.mark.parametrize("choosy", [True, False])
+def test_nobody_waits_for_more_than_there_is(monkeypatch: pytest.MonkeyPatch, choosy: bool) -> None:
+    """A receiver that is woken late must not sleep on when the last byte is here, on a connection that lasts."""
+    monkeypatch.setattr(ranged_reads, "WAKES_AT", (5000, 600, 1))
+    if not choosy:
+        monkeypatch.setattr(ranged_reads, "_makes_room", lambda _: False)
+
+    def in_parts(peer: socket.socket, first: int, last: int) -> bool:
+        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        peer.sendall(head(first, last))
+        for at in range(first, last + 1, 700):
+            peer.sendall(DATA[at : min(at + 700, last + 1)])
+        return True
+
+    begun = time.monotonic()
+    with served() as (server, reads, _):
+        for answer in (good, in_parts):
+            server.answer = answer
+            for size in (1, 599, 600, 601, 700, 1300, 4999, 5000, 5001, 5600, 6300, 60_000, 200_000):
+                assert read(reads, 7, size) == DATA[7 : 7 + size]
+        assert server.connections == 1
+    assert time.monotonic() - begun < ranged_reads.STALL_S
 
 
 def test_a_connection_that_the_server_closed_meanwhile_is_made_anew() -> None:
