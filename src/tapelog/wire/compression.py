@@ -35,6 +35,10 @@ _SNAPPY_RATIO_MAX: Final = 64  # a copy of up to 64 bytes takes at least 2: no h
 _LZ4_MAGIC: Final = b"\x04\x22\x4d\x18"
 _LZ4_BLOCK_MAX: Final[dict[int, int]] = {4: 64 * 1024, 5: 256 * 1024, 6: 1024 * 1024, 7: 4 * 1024 * 1024}
 _LZ4_RATIO_MAX: Final = 255
+_LZ4_HEADER: Final = _LZ4_MAGIC + b"\x60\x40\x82"  # independent blocks of 64 KiB at most; the last byte is its checksum
+_LZ4_BLOCK: Final = 64 * 1024
+_LZ4_RAW: Final = 1 << 31
+"""Set in the size of a block that is not compressed."""
 
 _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 _ZSTD_BLOCK_MAX: Final = 128 * 1024
@@ -63,12 +67,25 @@ def compress(codec: int, data: bytes) -> bytes:
             parts.append(block)
         return b"".join(parts)
     if codec == LZ4:
-        lz4 = cramjam.lz4.Compressor(content_checksum=False, block_linked=False)
-        lz4.compress(data)
-        return bytes(lz4.finish())
+        return _lz4(data)
     if codec == ZSTD:
         return bytes(cramjam.zstd.compress(data))
     raise CompressionError(f"unknown codec {codec}")
+
+
+def _lz4(data: bytes) -> bytes:
+    """A frame as Kafka's clients write it: without checksums, which cost readers more than the decompression does."""
+    import cramjam
+
+    parts = [_LZ4_HEADER]
+    for start in range(0, len(data), _LZ4_BLOCK):
+        raw = data[start : start + _LZ4_BLOCK]
+        block = bytes(cramjam.lz4.compress_block(raw, store_size=False))
+        is_smaller = len(block) < len(raw)
+        parts.append((len(block) if is_smaller else len(raw) | _LZ4_RAW).to_bytes(4, "little"))
+        parts.append(block if is_smaller else raw)
+    parts.append(bytes(4))
+    return b"".join(parts)
 
 
 def decompress(codec: int, data: bytes, size_max: int = DECOMPRESSED_MAX) -> bytes:

@@ -76,6 +76,17 @@ def test_streamed_zstd_without_a_content_size_is_read() -> None:
     assert decompress(ZSTD, packed) == SAMPLES[2]
 
 
+def test_lz4_frames_are_as_kafkas_clients_write_them_independent_blocks_and_no_checksums() -> None:
+    assert compress(LZ4, SAMPLES[2])[4] == 0x60
+
+
+def test_lz4_keeps_blocks_raw_that_would_grow() -> None:
+    data = random.Random(7).randbytes(100_000) + bytes(100_000)
+    frame = compress(LZ4, data)
+    assert len(frame) < 132_000
+    assert lz4.frame.decompress(frame) == decompress(LZ4, frame) == data
+
+
 def test_lz4_frames_have_independent_blocks_as_kafkas_client_demands() -> None:
     flags = compress(LZ4, SAMPLES[2])[4]
     assert flags >> 6 == 1
