@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -21,8 +22,20 @@ import _compiled  # noqa: E402  (the file itself: the package must not be loaded
 
 
 def state() -> str:
-    """Are there compiled modules, and do they match their sources?"""
-    return _compiled.look(str(SOURCES / "tapelog"))
+    """Are there compiled modules, do they match their sources, and are they those that pyproject.toml lists?"""
+    found = _compiled.look(str(SOURCES / "tapelog"))
+    return "stale" if found == "yes" and compiled() != listed() else found
+
+
+def listed() -> set[str]:
+    """What is to be compiled."""
+    with (ROOT / "pyproject.toml").open("rb") as opened:
+        return set(tomllib.load(opened)["tool"]["tapelog"]["compiled"])
+
+
+def compiled() -> set[str]:
+    """What was."""
+    return {line.split()[0] for line in (SOURCES / "tapelog" / _compiled.MANIFEST).read_text().splitlines()}
 
 
 def build() -> int:

@@ -84,6 +84,28 @@ def test_compiled_modules_exist() -> None:
     assert not [module for module in MODULES if not (ROOT / "src" / "tapelog" / module).is_file()]
 
 
+HOT = "Hot: compiled"
+"""What the docstring of a module says that is written to be compiled."""
+
+
+def claiming(root: Path) -> set[str]:
+    """The modules that say so."""
+    package = root / "src" / "tapelog"
+    found = (file for file in package.rglob("*.py") if HOT in file.read_text(encoding="utf-8"))
+    return {file.relative_to(package).as_posix() for file in found}
+
+
+def test_what_calls_itself_compiled_is_in_the_list() -> None:
+    assert claiming(ROOT) <= set(MODULES)  # forgotten, the decoder of Avro took five times as long
+
+
+def test_a_module_that_was_forgotten_is_noticed(tmp_path: Path) -> None:
+    source = tmp_path / "src" / "tapelog" / "forgotten.py"
+    source.parent.mkdir(parents=True)
+    source.write_text(f'"""Reads. {HOT} with mypyc where possible."""\n')
+    assert claiming(tmp_path) - set(MODULES) == {"forgotten.py"}
+
+
 def test_fixed_width_integers_never_squeeze_others() -> None:
     assert not native_integers(ROOT, MODULES)
 
