@@ -15,13 +15,13 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-import pyspark_tapelog
+import tapelog.spark
 
 
 def main(bootstrap: str, source: str, target: str) -> None:
     """Everything that is there now, then the end; `.trigger(processingTime="5 seconds")` would go on."""
     spark = SparkSession.builder.appName("orders").getOrCreate()
-    pyspark_tapelog.register(spark)  # errors in three lines, progress as a consumer group
+    tapelog.spark.register(spark)  # errors in three lines, progress as a consumer group
     cluster = {"kafka.bootstrap.servers": bootstrap}
     orders = (
         spark.readStream.format("tapelog")

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tapelog.spark.plan.rate import limit_bytes, limit_offsets, weights_of
 from tapelog.spark.plan.split import PIECE_BYTES_MIN, split
+from tapelog.spark.plan.tasks import RANGE_BYTES, TASK_BYTES_MAX, tasks
 from tapelog.spark.plan.values import Range, TopicPartition
 
 OFFSETS = st.integers(0, 10**12)
@@ -58,21 +59,25 @@ def test_pieces_cover_every_offset_exactly_once(
 
 
 @OFTEN
-@given(some_ranges(), st.integers(1, 64), st.data())
-def test_cutting_by_bytes_covers_and_is_worth_it(whole: list[Range], slots: int, data: st.DataObject) -> None:
+@given(some_ranges(), st.one_of(st.none(), st.integers(1, 64)), st.data())
+def test_tasks_cover_every_offset_once_and_are_alike(
+    whole: list[Range], slots: int | None, data: st.DataObject
+) -> None:
     weights = {piece.of: data.draw(st.floats(0.5, 1e7)) for piece in whole if data.draw(st.booleans())}
-    pieces = split(whole, slots=slots, weights=weights)
-    assert_cover(whole, pieces)
+    found = tasks(sorted(whole), weights, slots)
+    assert all(found), "no task is empty"
+    assert_cover(whole, tuple(piece for task in found for piece in task))
+    if not weights or slots is None:
+        return
     weight = weights_of({piece.of: 1 for piece in whole}, weights)
-    total = math.fsum(piece.size * weight[piece.of] for piece in whole)
-    for piece in whole:
-        mine = [part for part in pieces if part.of == piece.of]
-        heavy = piece.size * weight[piece.of]
-        if len(mine) > 1:
-            assert heavy / len(mine) >= PIECE_BYTES_MIN  # worth a task
-        elif weights and piece.size > 1:
-            assert heavy < 2 * max(PIECE_BYTES_MIN, total / slots)  # a fat one does not stay whole
-    assert len(pieces) <= len(whole) + 2 * slots
+    total = math.fsum(RANGE_BYTES + piece.size * weight[piece.of] for piece in whole)
+    rounds = max(1, math.ceil(total / slots / TASK_BYTES_MAX))
+    count = max(1, min(slots * rounds, max(int(total / PIECE_BYTES_MIN), min(len(whole), slots))))
+    assert len(found) <= count
+    an_offset = max(weight.values()) + RANGE_BYTES  # is not cut
+    for task in found:
+        heavy = math.fsum(piece.size * weight[piece.of] for piece in task)
+        assert heavy <= 1.2 * total / count + 2 * an_offset + 3 * PIECE_BYTES_MIN
 
 
 @OFTEN

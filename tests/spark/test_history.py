@@ -97,7 +97,7 @@ def pieces(stage: Stage, topic: str, **more: object) -> list[Any]:
     from tapelog.spark.source.datasource import TapelogDataSource
 
     source = TapelogDataSource(stage.options(topic, tier=True, **more))
-    return [partition.value for partition in source.reader(source.schema()).partitions()]
+    return [piece for task in source.reader(source.schema()).partitions() for piece in task.value]
 
 
 def test_rows_from_storage_are_those_of_fetch(spark: Any, stage: Stage) -> None:

@@ -22,6 +22,7 @@ from tapelog.spark.plan.options import (
 )
 from tapelog.spark.plan.rate import Pace
 from tapelog.spark.plan.stream import Step, advance, initial, may_differ_again, plan_stream
+from tapelog.spark.plan.tasks import Task
 from tapelog.spark.plan.values import Offsets, Plan, Range, TopicPartition, Weights
 from tapelog.spark.plan.view import Isolation, View
 
@@ -40,6 +41,7 @@ __all__ = [
     "Range",
     "ReadOptions",
     "Step",
+    "Task",
     "TopicPartition",
     "View",
     "Weights",

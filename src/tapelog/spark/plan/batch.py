@@ -20,12 +20,11 @@ def plan_batch(
     view: View,
     *,
     filters: Sequence[Filter] = (),
-    slots: int | None = None,
     weights: Weights = NO_WEIGHTS,
 ) -> Plan:
     """The ranges of a batch query. Offsets are fixed here: every attempt of a task reads the same.
 
-    MissingTopicError, OptionError and DataLossError say what to do. `slots` is how many tasks run at once, if known.
+    MissingTopicError, OptionError and DataLossError say what to do.
     """
     found = assigned(options.subscription, view)
     check_all_there(options.subscription, found, view)
@@ -42,7 +41,6 @@ def plan_batch(
         narrowed,
         min_partitions=options.min_partitions,
         max_records=options.max_records,
-        slots=slots,
         weights=weights,
     )
     return Plan(pieces, warnings)

@@ -1,8 +1,8 @@
 """Ranges into pieces for tasks: as Spark's Kafka source does where it was told to, by bytes where it was not.
 
-`minPartitions` and `maxRecordsPerPartition` follow Spark's arithmetic. Without them, a partition with more bytes than
-its share of the slots is cut, so that one fat partition is read by many tasks; nothing is cut below what a task is
-worth. Pieces cover their range exactly, come in its order, and none is empty.
+`minPartitions` and `maxRecordsPerPartition` follow Spark's arithmetic. Without them, a partition with many bytes is
+cut, so that it is read by many tasks; nothing is cut below what a task is worth. Pieces cover their range exactly, come
+in its order, and none is empty. `tasks` puts small ones together, and knows the slots where somebody told them.
 """
 
 from __future__ import annotations
@@ -34,13 +34,12 @@ def split(
     *,
     min_partitions: int | None = None,
     max_records: int | None = None,
-    slots: int | None = None,
     weights: Weights = NO_WEIGHTS,
 ) -> tuple[Range, ...]:
     """Pieces of the ranges, in order. OptionError if the options ask for more than RANGES_MAX."""
     whole = tuple(sorted(ranges))
     if min_partitions is None and max_records is None:
-        return _by_bytes(whole, slots, weights)
+        return _by_bytes(whole, weights)
     pieces = whole if max_records is None else _by_records(whole, max_records)
     if min_partitions is None or len(pieces) >= min_partitions:
         return pieces
@@ -79,19 +78,18 @@ def _by_count(ranges: Sequence[Range], least: int) -> tuple[Range, ...]:
     return _cut_all(ranges, parts)
 
 
-def _by_bytes(ranges: Sequence[Range], slots: int | None, weights: Weights) -> tuple[Range, ...]:
+def _by_bytes(ranges: Sequence[Range], weights: Weights) -> tuple[Range, ...]:
     if not weights:
         return tuple(ranges)
     weight = weights_of({piece.of: piece.until for piece in ranges}, weights)
     heavy = [piece.size * weight[piece.of] for piece in ranges]
-    target = PIECE_BYTES if slots is None else max(PIECE_BYTES_MIN, math.fsum(heavy) / max(1, slots))
     most = max(1, RANGES_MAX // max(1, len(ranges)))
-    return _cut_all(ranges, [_worth(size, target, most) for size in heavy])
+    return _cut_all(ranges, [_worth(size, most) for size in heavy])
 
 
-def _worth(size: float, target: float, most: int) -> int:
-    """How many pieces so many bytes make: near the target each, and none below PIECE_BYTES_MIN."""
-    return max(1, min(_round(size / target), math.floor(size / PIECE_BYTES_MIN), most))
+def _worth(size: float, most: int) -> int:
+    """How many pieces so many bytes make: near PIECE_BYTES each."""
+    return max(1, min(_round(size / PIECE_BYTES), most))
 
 
 def _share(size: int, total: int, parts: int) -> int:

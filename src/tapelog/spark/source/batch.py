@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-from tapelog.spark.plan import Filter, Range, ReadOptions, exact, plan_batch
+from tapelog.spark.plan import Filter, ReadOptions, Task, exact, plan_batch
 from tapelog.spark.source.errors import explained
 from tapelog.spark.source.reading import read_range
 from tapelog.spark.source.translate import always_true, translated
 from tapelog.spark.source.view import view_of
+from tapelog.spark.source.workers import settle, slots
 
 LOG = logging.getLogger("tapelog.spark")
 
@@ -27,18 +29,20 @@ class BatchReader(DataSourceReader):  # type: ignore[misc]
             self.pushFilters = _Pushing(self)
 
     def partitions(self) -> Sequence[InputPartition]:
-        """One per range; a single empty one where there is nothing to read."""
+        """One per task; a single empty one where there is nothing to read."""
+        settle()
         with explained(), view_of(self.options.connection) as view:
             plan = plan_batch(self.options, view, filters=self.filters)
-            pieces = view.cut(plan, self.options)
+            found = view.tasks(plan, self.options, slots())
         for warning in (*self.options.warnings, *plan.warnings):
             LOG.warning(warning)
-        return [InputPartition(piece) for piece in pieces] or [InputPartition(None)]
+        return [InputPartition(task) for task in found] or [InputPartition(None)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        """The rows of one range, as Arrow batches."""
-        piece: Range | None = partition.value
-        return iter(()) if piece is None else read_range(self.options, piece)
+        """The rows of one task's ranges, as Arrow batches."""
+        settle()
+        task: Task | None = partition.value
+        return chain.from_iterable(read_range(self.options, piece) for piece in task or ())
 
 
 class _Pushing:

@@ -122,13 +122,14 @@ def register(spark: Any, *, publish: bool = True, brief: bool = True) -> None:
 
     With `publish`, streaming queries of the session publish their progress to a consumer group of their name. With
     `brief`, errors that explain themselves are told in their three lines instead of frames (`telling`). Secrets among
-    options are hidden where Spark prints them (`redaction`). In local mode workers run this Python (`workers`).
+    options are hidden where Spark prints them (`redaction`). In local mode workers run this Python and
+    import this PySpark (`workers`).
     """
     from tapelog.spark.listener.ending import hear_everything
     from tapelog.spark.source.redaction import hide_secrets
-    from tapelog.spark.source.workers import run_this_python
+    from tapelog.spark.source.workers import prepare as prepare_workers
 
-    run_this_python(spark)
+    prepare_workers(spark)
     spark.dataSource.register(TapelogDataSource)
     hide_secrets(spark)
     if brief:

@@ -31,6 +31,7 @@ from tapelog.spark.plan.values import placed
 from tapelog.spark.source.errors import explained
 from tapelog.spark.source.reading import read_range
 from tapelog.spark.source.view import ClusterView, view_of
+from tapelog.spark.source.workers import settle
 
 try:  # from PySpark 4.2 on
     from pyspark.sql.streaming.datasource import (
@@ -143,7 +144,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type
                 self._first_end = ends
             first = begins == self._initial and ends == self._first_end
             plan = plan_stream(self.options, view, begins, ends, first=first)
-            pieces = view.cut(plan, self.options)
+            pieces = view.stocked(plan, self.options)
         self._end = ends
         for warning in plan.warnings:
             LOG.warning(warning)
@@ -151,6 +152,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """The rows of one range, as Arrow batches."""
+        settle()
         piece: Range | None = partition.value
         return iter(()) if piece is None else read_range(self.options, piece)
 

@@ -12,9 +12,10 @@ from tapelog.client.metadata import TopicInfo
 from tapelog.client.pool import lend
 from tapelog.client.settings import ConnectionSettings
 from tapelog.spark.plan.history import cut_by_objects, with_history
+from tapelog.spark.plan.limits import Latest
 from tapelog.spark.plan.options import ReadOptions
-from tapelog.spark.plan.split import split
 from tapelog.spark.plan.stored import History
+from tapelog.spark.plan.tasks import Task, tasks
 from tapelog.spark.plan.values import Offsets, Plan, Range, TopicPartition, Weights
 from tapelog.spark.plan.view import Isolation
 from tapelog.spark.source.weights import weights_of
@@ -59,20 +60,24 @@ class ClusterView:
         """Bytes per offset, as far as the brokers tell."""
         return weights_of(self._cluster, partitions)
 
-    def cut(self, plan: Plan, options: ReadOptions) -> Sequence[Range]:
-        """The plan's ranges with what a tier holds of them, fat ones in pieces, unless the options say how to cut.
-
-        In a stream, the plan has cut them: they are the same whenever a batch is planned, whatever else is known.
-        """
+    def stocked(self, plan: Plan, options: ReadOptions) -> Sequence[Range]:
+        """The plan's ranges with what a tier holds of them; in a stream, each is a task."""
         shelves = self._shelves(plan, options)
-        told = options.min_partitions is not None or options.max_records is not None
-        ranges = tuple(with_history(piece, shelves.get(piece.of)) for piece in plan.ranges)
-        if told or options.streaming or not ranges:
-            return ranges
+        return [with_history(piece, shelves.get(piece.of)) for piece in plan.ranges]
+
+    def tasks(self, plan: Plan, options: ReadOptions, slots: int | None) -> Sequence[Task]:
+        """What each task of a batch reads; a range each where the options say how to cut.
+
+        Slots count where the end is what is there now. A read with a given end may be repeated: with like tasks, then.
+        """
+        ranges = self.stocked(plan, options)
+        if options.min_partitions is not None or options.max_records is not None or not ranges:
+            return [(piece,) for piece in ranges]
         pieces = cut_by_objects(ranges)
+        stored = [(piece,) for piece in pieces if piece.history is not None]
         fetched = [piece for piece in pieces if piece.history is None]
         weights = self.weights(dict.fromkeys(piece.of for piece in fetched)) if fetched else {}
-        return sorted([*split(fetched, weights=weights), *(piece for piece in pieces if piece.history is not None)])
+        return sorted([*stored, *tasks(fetched, weights, slots if isinstance(options.ending, Latest) else None)])
 
     def _shelves(self, plan: Plan, options: ReadOptions) -> Mapping[TopicPartition, History]:
         if options.tier is None:

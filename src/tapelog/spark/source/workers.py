@@ -1,21 +1,122 @@
-"""Which Python Spark's workers run. Spark takes `python3` of PATH, and a job is often started without its environment's
-`bin` there (`.venv/bin/python job.py`): the workers then lack Tapelog, and the job ends with frames about a module.
+"""Spark's Python workers of a local master: which Python they run, how fast they start, how many there are.
+
+Spark takes `python3` of PATH, and a job is often started without its environment's `bin` there (`.venv/bin/python
+job.py`): the workers then lack Tapelog, and the job ends with frames about a module. Spark also lets every new worker
+compile PySpark out of a zip (`spark/startup`), and tells a source in Python nothing about the slots that its tasks get.
 """
 
 from __future__ import annotations
 
+import contextlib
+import gc
+import logging
 import os
+import re
+import socket
+import stat
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
+
+from tapelog.client.pacing import unpace
+from tapelog.spark.startup import __file__ as _STARTUP
+
+LOG = logging.getLogger("tapelog.spark")
 
 VARIABLE: Final = "PYSPARK_PYTHON"
 SETTING: Final = "spark.pyspark.python"
+PLACE: Final = "TAPELOG_PYSPARK"
+"""Where the driver's PySpark lies: read by startup/sitecustomize."""
+SLOTS: Final = "TAPELOG_SLOTS"
+"""How many tasks run at once."""
+_PATH: Final = "PYTHONPATH"
+_DESCRIPTORS: Final = "/proc/self/fd"
+_LOCAL: Final = re.compile(r"local(\[.*\])?")
 
 
-def run_this_python(spark: Any) -> None:
-    """In local mode, where workers are on this machine: the driver's Python, unless somebody has chosen one."""
+def prepare(spark: Any) -> None:
+    """In local mode: the driver's Python (unless somebody has chosen one) and PySpark, and the number of slots."""
     context = getattr(spark, "sparkContext", None)  # a session of Spark Connect has none
-    if context is None or not context.master.startswith("local"):
+    if context is None or not _LOCAL.fullmatch(context.master):
         return
     if VARIABLE not in os.environ and not context.getConf().get(SETTING):
         context.pythonExec = sys.executable
+    environment = context.environment
+    environment[SLOTS] = _slots_of(context)
+    place = _place_of_pyspark()
+    if place is not None:
+        paths = [str(Path(_STARTUP).parent), *environment.get(_PATH, "").split(os.pathsep)]
+        environment[_PATH] = os.pathsep.join(dict.fromkeys(filter(None, paths)))
+        environment[PLACE] = place
+
+
+def _slots_of(context: Any) -> str:
+    """How many tasks the scheduler runs at once; nothing where it does not say. (Default parallelism is a setting.)"""
+    try:
+        scala = context._jsc.sc()
+        return str(int(scala.maxNumConcurrentTasks(scala.resourceProfileManager().defaultResourceProfile())))
+    except Exception as error:
+        LOG.debug("Spark does not tell its slots: %s", error)
+        return ""
+
+
+def _place_of_pyspark() -> str | None:
+    """The directory that the driver imports PySpark from, if it is that of the Spark that runs, in files."""
+    import pyspark
+
+    package = Path(pyspark.__file__).parent
+    home = Path(os.environ.get("SPARK_HOME") or package)
+    own = (package, package.parent.parent)  # installed by pip, or below a distribution's python/
+    return str(package.parent) if package.is_dir() and any(_same(home, one) for one in own) else None
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
+
+
+def slots() -> int | None:
+    """How many tasks of this session run at once; None where nobody knows, as on a cluster."""
+    told = os.environ.get(SLOTS, "")
+    return int(told) if told.isdecimal() and int(told) else None
+
+
+_SETTLED: Final[set[int]] = set()
+
+
+def settle() -> None:
+    """Once in a worker process: what is loaded stays, and what it sends to the JVM is not paced.
+
+    PySpark's workers collect garbage after each task, 30 ms for modules that never go, while the next task waits: the
+    collector need not look at them again. Rows go to the JVM over loopback.
+    """
+    if os.getpid() in _SETTLED:
+        return
+    _SETTLED.add(os.getpid())
+    gc.collect()
+    gc.freeze()
+    if socket.getdefaulttimeout() is None:  # else Python would make each of them non-blocking, whoever uses it
+        for number in _sockets():
+            with contextlib.suppress(OSError), _copied(number) as sock:
+                unpace(sock)
+
+
+def _sockets() -> Iterator[int]:
+    """The numbers of this process's sockets; none where that cannot be told."""
+    with contextlib.suppress(OSError):
+        for name in os.listdir(_DESCRIPTORS):
+            with contextlib.suppress(OSError):  # the listing's own descriptor is gone
+                if stat.S_ISSOCK(os.fstat(int(name)).st_mode):
+                    yield int(name)
+
+
+def _copied(number: int) -> socket.socket:
+    copy = os.dup(number)
+    try:
+        return socket.socket(fileno=copy)
+    except OSError:
+        os.close(copy)
+        raise

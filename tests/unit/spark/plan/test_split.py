@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tapelog.spark.plan.errors import OptionError
-from tapelog.spark.plan.split import PIECE_BYTES, PIECE_BYTES_MIN, RANGES_MAX, split
+from tapelog.spark.plan.split import PIECE_BYTES, RANGES_MAX, split
 from tapelog.spark.plan.values import Range, TopicPartition
 
 
@@ -76,24 +76,16 @@ def test_options_that_would_fill_the_driver_are_refused_with_a_value_that_would_
 
 
 def test_a_fat_partition_is_read_by_many_tasks() -> None:
-    fat, thin = TopicPartition("t", 0), TopicPartition("t", 1)
-    weights = {fat: 1024.0, thin: 1024.0}
-    gigabyte = 2**20
-    pieces = split(ranges(gigabyte, 100), slots=4, weights=weights)
+    weights = {TopicPartition("t", number): 1.0 for number in (0, 1)}
+    pieces = split(ranges(4 * PIECE_BYTES, 100), weights=weights)
     assert [piece.partition for piece in pieces] == [0, 0, 0, 0, 1]
 
 
-def test_a_partition_is_not_cut_below_what_a_task_is_worth() -> None:
-    weights = {TopicPartition("t", 0): 1.0}
-    assert len(split(ranges(PIECE_BYTES_MIN * 2 - 1), slots=64, weights=weights)) == 1
-    assert len(split(ranges(PIECE_BYTES_MIN * 2), slots=64, weights=weights)) == 2
-
-
-def test_without_known_slots_pieces_have_a_size_of_their_own() -> None:
+def test_pieces_have_a_size_of_their_own() -> None:
     weights = {TopicPartition("t", 0): 1.0}
     assert len(split(ranges(PIECE_BYTES * 8), weights=weights)) == 8
 
 
 def test_options_of_spark_win_over_cutting_by_bytes() -> None:
     weights = {TopicPartition("t", 0): 1.0}
-    assert len(split(ranges(PIECE_BYTES * 8), min_partitions=1, slots=8, weights=weights)) == 1
+    assert len(split(ranges(PIECE_BYTES * 8), min_partitions=1, weights=weights)) == 1

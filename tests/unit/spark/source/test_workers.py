@@ -1,41 +1,148 @@
-"""Which Python Spark's workers run after register(spark)."""
+"""What register(spark) tells the workers of a local master, and what a worker does with it."""
 
 from __future__ import annotations
 
+import gc
+import os
+import socket
 import sys
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from tapelog.spark.source.workers import SETTING, VARIABLE, run_this_python
+from tapelog.spark.source import workers
+from tapelog.spark.source.workers import PLACE, SETTING, SLOTS, VARIABLE, prepare, settle, slots
+
+pyspark = pytest.importorskip("pyspark")
 
 
-def python_of(master: str, **settings: str) -> str:
-    context = SimpleNamespace(master=master, pythonExec="python3", getConf=lambda: settings)
-    run_this_python(SimpleNamespace(sparkContext=context))
-    return context.pythonExec
+class Scheduler:
+    """What Spark's scheduler tells of itself, through py4j."""
+
+    def __init__(self, slots: int | None) -> None:
+        self._slots = slots
+
+    def sc(self) -> Scheduler:
+        return self
+
+    def resourceProfileManager(self) -> Scheduler:
+        return self
+
+    def defaultResourceProfile(self) -> Scheduler:
+        return self
+
+    def maxNumConcurrentTasks(self, profile: Scheduler) -> int:
+        if self._slots is None:
+            raise RuntimeError("no such method")
+        return self._slots
+
+
+def prepared(master: str, settings: dict[str, str] | None = None, known: int | None = 3, **environment: str) -> Any:
+    context = SimpleNamespace(
+        master=master,
+        pythonExec="python3",
+        getConf=lambda: settings or {},
+        environment=environment,
+        defaultParallelism=200,  # a setting, and not what there is
+        _jsc=Scheduler(known),
+    )
+    prepare(SimpleNamespace(sparkContext=context))
+    return context
 
 
 @pytest.fixture(autouse=True)
 def nothing_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(VARIABLE, raising=False)
+    for name in (VARIABLE, SLOTS, "SPARK_HOME"):
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.mark.parametrize("master", ["local", "local[2]", "local[*]"])
 def test_local_workers_run_the_drivers_python(master: str) -> None:
-    assert python_of(master) == sys.executable
+    assert prepared(master).pythonExec == sys.executable
 
 
-@pytest.mark.parametrize("master", ["spark://host:7077", "yarn", "k8s://https://host"])
+@pytest.mark.parametrize("master", ["spark://host:7077", "yarn", "k8s://https://host", "local-cluster[2,1,1024]"])
 def test_a_clusters_workers_keep_theirs(master: str) -> None:
-    assert python_of(master) == "python3"
+    context = prepared(master)
+    assert (context.pythonExec, context.environment) == ("python3", {})
 
 
 def test_a_python_that_was_chosen_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert python_of("local[2]", **{SETTING: "python3.12"}) == "python3"
+    assert prepared("local[2]", {SETTING: "python3.12"}).pythonExec == "python3"
     monkeypatch.setenv(VARIABLE, "python3.12")
-    assert python_of("local[2]") == "python3"
+    assert prepared("local[2]").pythonExec == "python3"
 
 
 def test_a_session_of_spark_connect_has_no_workers_here() -> None:
-    run_this_python(SimpleNamespace())
+    prepare(SimpleNamespace())
+
+
+def test_local_workers_are_told_how_many_slots_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    environment = prepared("local[3]").environment
+    assert slots() is None
+    monkeypatch.setenv(SLOTS, environment[SLOTS])
+    assert slots() == 3
+
+
+def test_a_spark_that_does_not_tell_its_slots_has_none_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(SLOTS, prepared("local[3]", known=None).environment[SLOTS])
+    assert slots() is None
+
+
+@pytest.mark.parametrize("told", ["", "0", "many", "-1"])
+def test_a_number_of_slots_that_is_none_is_not_believed(told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(SLOTS, told)
+    assert slots() is None
+
+
+def test_workers_find_our_startup_before_what_was_on_the_path() -> None:
+    context = prepared("local[2]", PYTHONPATH="/of/the/user")
+    prepare(SimpleNamespace(sparkContext=context))  # twice does no harm
+    first, *rest = context.environment["PYTHONPATH"].split(os.pathsep)
+    assert rest == ["/of/the/user"]
+    assert (Path(first) / "sitecustomize.py").is_file()
+    assert (Path(context.environment[PLACE]) / "pyspark").samefile(Path(pyspark.__file__).parent)
+
+
+def test_a_spark_that_is_not_the_drivers_pyspark_keeps_its_zip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+    environment = prepared("local[2]").environment
+    assert PLACE not in environment
+    assert "PYTHONPATH" not in environment
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_CONGESTION"), reason="needs TCP_CONGESTION, which Linux has")
+def test_a_workers_way_to_the_jvm_is_not_paced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "_SETTLED", set())
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as sock:
+        settle()
+        gc.unfreeze()
+        assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(b"\0") == b"reno"
+
+
+def test_sockets_stay_blocking_where_somebody_has_set_a_default_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "_SETTLED", set())
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as sock:
+        socket.setdefaulttimeout(10)
+        try:
+            settle()
+        finally:
+            socket.setdefaulttimeout(None)
+            gc.unfreeze()
+        assert os.get_blocking(sock.fileno())
+        assert os.get_blocking(server.fileno())
+
+
+def test_what_a_worker_has_loaded_is_not_looked_at_by_the_collector(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "_SETTLED", set())
+    before = gc.get_freeze_count()
+    try:
+        settle()
+        frozen = gc.get_freeze_count()
+        assert frozen > before + 1000
+        settle()  # once is enough
+        assert gc.get_freeze_count() == frozen
+    finally:
+        gc.unfreeze()

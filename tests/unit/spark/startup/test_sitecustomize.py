@@ -1,0 +1,83 @@
+"""A worker's Python with our startup directory on its path, beside zips as Spark puts them there."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tapelog.spark import startup
+
+OURS = Path(startup.__file__).parent
+NAMES = {"pyspark.zip": "pyspark", "py4j-0.10.9.9-src.zip": "py4j"}
+TELL = "import pyspark, py4j; print(pyspark.WHERE, py4j.WHERE)"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Path:
+    """Zips with a PySpark and a py4j, and the same as files."""
+    for name, package in NAMES.items():
+        with zipfile.ZipFile(tmp_path / name, "w") as file:
+            file.writestr(f"{package}/__init__.py", "WHERE = 'zip'\n")
+        (tmp_path / "files" / package).mkdir(parents=True)
+        (tmp_path / "files" / package / "__init__.py").write_text("WHERE = 'files'\n")
+    return tmp_path
+
+
+def run(world: Path, code: str, *path: Path, place: Path | None) -> str:
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    environment["PYTHONPATH"] = os.pathsep.join(map(str, [*(world / name for name in NAMES), OURS, *path]))
+    if place is not None:
+        environment["TAPELOG_PYSPARK"] = str(place)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.stderr == ""
+    return done.stdout.strip()
+
+
+def test_pyspark_comes_from_the_drivers_files(world: Path) -> None:
+    assert run(world, TELL, world / "files", place=world / "files") == "files files"
+
+
+def test_nothing_changes_where_nobody_asks(world: Path) -> None:
+    assert run(world, TELL, world / "files", place=None) == "zip zip"
+
+
+def test_a_place_that_is_not_on_the_path_changes_nothing(world: Path) -> None:
+    assert run(world, TELL, place=world / "files") == "zip zip"
+
+
+def test_a_place_without_py4j_keeps_the_zip_of_that(world: Path) -> None:
+    (world / "files" / "py4j" / "__init__.py").unlink()
+    assert run(world, TELL, world / "files", place=world / "files") == "files zip"
+
+
+def test_somebody_elses_sitecustomize_runs_as_well(world: Path) -> None:
+    (world / "other").mkdir()
+    (world / "other" / "sitecustomize.py").write_text("import sys\nsys.SEEN = True\n")
+    code = "import sys, sitecustomize; print(sys.SEEN, sitecustomize.__file__)"
+    assert run(world, code, world / "other", place=None) == f"True {world / 'other' / 'sitecustomize.py'}"
+
+
+def test_older_pythons_can_read_it() -> None:
+    tree = ast.parse((OURS / "sitecustomize.py").read_text(), feature_version=(3, 6))
+    hints = [
+        note
+        for made in ast.walk(tree)
+        if isinstance(made, ast.FunctionDef)
+        for note in (made.returns, *(one.annotation for one in made.args.args))
+    ]
+    assert not [note for note in hints if isinstance(note, ast.Subscript)], "list[str] is an error before Python 3.9"
+
+
+def test_a_sitecustomize_that_fails_fails_as_it_would_without_us(world: Path) -> None:
+    (world / "other").mkdir()
+    (world / "other" / "sitecustomize.py").write_text("import there_is_no_such_module\n")
+    with pytest.raises(AssertionError, match="there_is_no_such_module"):
+        run(world, "pass", world / "other", place=None)
