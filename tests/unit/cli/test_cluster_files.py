@@ -156,10 +156,24 @@ def test_without_a_number_it_is_as_many_as_there_are(tmp_path: Path) -> None:
     assert up_cluster.size(str(tmp_path), 1) == 1, "which is refused later, in words"
 
 
+def taken_after_a_free_one() -> tuple[socket.socket, int]:
+    """A socket that listens, and the port before its own, which nobody uses."""
+    for _ in range(100):
+        server = socket.create_server(("127.0.0.1", 0))
+        port = server.getsockname()[1] - 1
+        try:
+            socket.create_server(("127.0.0.1", port)).close()
+        except OSError:
+            server.close()
+        else:
+            return server, port
+    raise AssertionError("no two ports beside each other are free")
+
+
 def test_a_taken_port_is_told_and_nothing_is_left_behind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = tmp_path / "data"
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        first = server.getsockname()[1] - 1
+    server, first = taken_after_a_free_one()
+    with server:
         assert main(["up", "--nodes", "3", "--listen", f"127.0.0.1:{first}", "--data", str(data)]) == 1
     assert f"port {first + 1} is taken" in capsys.readouterr().err
     assert not data.exists()
