@@ -20,6 +20,8 @@ Results = dict[str, dict[str, list[Figures]]]
 """Scene, then `broker mode source`, then one entry per repetition."""
 Tell = Callable[[str], None]
 WARM_RECORDS = 400_000
+WARM_ROUNDS = 4
+"""After two, Spark's JVM still spent half as much again on a read as after four."""
 
 
 def key(broker: str, mode: str, source: str) -> str:
@@ -79,7 +81,7 @@ class Stage:
         topic = f"bench-{small.name}"
         for name, side in self.sides.items():
             self._fill(name, side, topic, small)
-            for _ in range(2):
+            for _ in range(WARM_ROUNDS):
                 for mode in modes:
                     for source in small.sources:
                         self._read(small, topic, name, mode, source)

@@ -38,12 +38,16 @@ class Reader:
             "spark.ui.enabled": "false",
             "spark.ui.showConsoleProgress": "false",
             "spark.sql.shuffle.partitions": "2",
+            "spark.driver.memory": "4g",  # with 1g, consumers that the tuned connector keeps leave no room
             "spark.sql.session.timeZone": "UTC",
             "spark.jars": jars,
         }.items():
             builder = builder.config(name, value)
         self.spark = builder.getOrCreate()
         self.spark.sparkContext.setLogLevel("OFF")
+        import tapelog.spark
+
+        tapelog.spark.register(self.spark, publish=False)
 
     def run(self, job: dict[str, Any]) -> dict[str, Any]:
         """Seconds and rows of one read; an error is told in words."""
