@@ -11,7 +11,7 @@ import fcntl
 import hashlib
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import Final
@@ -60,11 +60,13 @@ class DirectoryBackend:
             raise ObjectMissingError(f"{name} is shorter than it should be")
         return pieces
 
-    def read_into(self, name: str, position: int, into: memoryview) -> None:
+    def read_into(self, name: str, position: int, into: Sequence[memoryview], filled: Callable[[], None]) -> None:
         with self._here(name), open(self._path(name), "rb", buffering=0) as file:
-            found = os.preadv(file.fileno(), [into], position)
-        if found != len(into):
-            raise ObjectMissingError(f"{name} is shorter than it should be")
+            for piece in into:
+                if os.preadv(file.fileno(), [piece], position) != len(piece):
+                    raise ObjectMissingError(f"{name} is shorter than it should be")
+                position += len(piece)
+                filled()
 
     def put(self, name: str, data: bytes, condition: Condition | None = None) -> Version:
         with self._here(name):

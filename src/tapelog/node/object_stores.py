@@ -7,7 +7,7 @@ any thread. obstore is loaded only where a URL needs it; it releases the interpr
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -56,7 +56,7 @@ class Backend(Protocol):
 
     def get_ranges(self, name: str, ranges: Sequence[tuple[int, int]]) -> list[bytes]: ...
 
-    def read_into(self, name: str, position: int, into: memoryview) -> None: ...
+    def read_into(self, name: str, position: int, into: Sequence[memoryview], filled: Callable[[], None]) -> None: ...
 
     def put(self, name: str, data: bytes, condition: Condition | None = None) -> Version: ...
 
@@ -162,9 +162,13 @@ class ObstoreBackend:
     def get_ranges(self, name: str, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
         return [piece.to_bytes() for piece in self._ranges(name, ranges)]
 
-    def read_into(self, name: str, position: int, into: memoryview) -> None:
-        if self._direct is None or not self._direct.read_into(name, position, into):
-            into[:] = memoryview(self._ranges(name, [(position, len(into))])[0])
+    def read_into(self, name: str, position: int, into: Sequence[memoryview], filled: Callable[[], None]) -> None:
+        good = self._direct.read_into(name, position, into, filled) if self._direct is not None else 0
+        position += sum(map(len, into[:good]))
+        for piece in into[good:]:
+            piece[:] = memoryview(self._ranges(name, [(position, len(piece))])[0])
+            position += len(piece)
+            filled()
 
     def _ranges(self, name: str, ranges: Sequence[tuple[int, int]]) -> Sequence[Bytes]:
         if not ranges:

@@ -16,7 +16,7 @@ import struct
 import sys
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -79,13 +79,21 @@ class RangedReads:
         self.filled = 0
         """How often it went well."""
 
-    def read_into(self, name: str, position: int, into: memoryview) -> bool:
-        """Whether memory was filled with what the object has from position on; if not, it may hold anything."""
+    def read_into(self, name: str, position: int, into: Sequence[memoryview], filled: Callable[[], None]) -> int:
+        """How many pieces of memory were filled, one after the other, with what the object has from position on, filled
+        being called for each as soon as it is; the others may hold anything."""
         now = time.monotonic()
-        if not self.usable or not len(into) or now < self._rests_until:
-            return False
+        if not self.usable or not into or not all(map(len, into)) or now < self._rests_until:
+            return 0
+        good = 0
+
+        def one_more() -> None:
+            nonlocal good
+            good += 1
+            filled()
+
         try:
-            outcome = self._read(self._signed_now(name, now), position, into)
+            outcome = self._read(self._signed_now(name, now), position, into, one_more)
         except Exception:
             outcome = FAILED
         except BaseException as error:
@@ -95,13 +103,13 @@ class RangedReads:
         if outcome == FILLED:
             self.filled += 1
             self._failures = 0
-            return True
+            return good
         self._signed.pop(name, None)
         if outcome == FAILED:
             self._failures += 1
             if self._failures >= FAILURES_MAX:
                 self._failures, self._rests_until = 0, now + REST_S
-        return False
+        return good
 
     def _signed_now(self, name: str, now: float) -> Signed:
         found = self._signed.get(name)
@@ -111,17 +119,24 @@ class RangedReads:
             found = self._signed[name] = Signed(self._sign(name), now + RENEWED_S)
         return found
 
-    def _read(self, where: Signed, position: int, into: memoryview) -> int:
+    def _read(self, where: Signed, position: int, into: Sequence[memoryview], filled: Callable[[], None]) -> int:
         connection = self._idle_one(where)
         if connection is not None:
-            outcome = self._ask(connection, where, position, into)
+            outcome = self._ask(connection, where, position, into, filled)
             if outcome != STALE:
                 return outcome
-        return self._ask(Connection(where.address), where, position, into)
+        return self._ask(Connection(where.address), where, position, into, filled)
 
-    def _ask(self, connection: Connection, where: Signed, position: int, into: memoryview) -> int:
+    def _ask(
+        self,
+        connection: Connection,
+        where: Signed,
+        position: int,
+        into: Sequence[memoryview],
+        filled: Callable[[], None],
+    ) -> int:
         try:
-            outcome = connection.read_into(where, position, into)
+            outcome = connection.read_into(where, position, into, filled)
         except BaseException:
             connection.close()
             raise
@@ -166,10 +181,11 @@ class Connection:
         """Give it up."""
         self._socket.close()
 
-    def read_into(self, where: Signed, position: int, into: memoryview) -> int:
-        """Ask for the bytes and wait for them: FILLED, STALE, REFUSED or FAILED. OSError where it breaks."""
-        size = len(into)
-        last = position + size - 1
+    def read_into(self, where: Signed, position: int, into: Sequence[memoryview], filled: Callable[[], None]) -> int:
+        """Ask for the bytes and wait for them: FILLED, STALE, REFUSED or FAILED. filled is called for each piece of
+        memory when it is. OSError where it breaks."""
+        missing = sum(map(len, into))
+        last = position + missing - 1
         request = f"GET {where.target} HTTP/1.1\r\nHost: {where.host}\r\nRange: bytes={position}-{last}\r\n\r\n"
         used, head = self.since > 0, memoryview(self._head)
         try:
@@ -187,19 +203,22 @@ class Connection:
                 return FAILED
             got += more
         outcome = self._judge(bytes(head[:end]), position, last)
-        at = got - end - 4
-        if outcome != FILLED or at > size:
+        early = head[end + 4 : got]
+        if outcome != FILLED or len(early) > missing:
             return outcome if outcome != FILLED else FAILED
-        into[:at] = head[end + 4 : got]
-        for wake_at in WAKES_AT:
-            until = size - wake_at if wake_at > 1 else size
-            if at < until:
-                self._wake_at(wake_at)
-            while at < until:
-                more = self._socket.recv_into(into[at:until], until - at, socket.MSG_WAITALL)
+        for piece in into:
+            at = min(len(early), len(piece))
+            piece[:at] = early[:at]
+            early, missing = early[at:], missing - at
+            while at < len(piece):
+                wakes_at = next(count for count in WAKES_AT if count < missing or count == 1)
+                self._wake_at(wakes_at)
+                count = min(len(piece) - at, missing - wakes_at + (wakes_at == 1))
+                more = self._socket.recv_into(piece[at:], count, socket.MSG_WAITALL)
                 if not more:
                     return FAILED
-                at += more
+                at, missing = at + more, missing - more
+            filled()
         return FILLED
 
     def _wake_at(self, count: int) -> None:

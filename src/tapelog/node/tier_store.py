@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from queue import SimpleQueue
 from typing import Final, TypeVar
 
@@ -50,8 +51,22 @@ class ThreadedStore:
     ) -> None:
         self._call(self._reads, lambda backend: backend.get_ranges(name, ranges), done)
 
-    def read_into(self, name: str, position: int, into: memoryview, done: Callable[[StoreError | None], None]) -> None:
-        self._call(self._reads, lambda backend: backend.read_into(name, position, into), done)
+    def read_into(
+        self, name: str, position: int, into: Sequence[memoryview], done: Callable[[int, StoreError | None], None]
+    ) -> None:
+        filled = 0
+
+        def one_more() -> None:
+            nonlocal filled
+            filled += 1
+            if filled < len(into):  # the last one's is told with the call's end
+                self._post(partial(done, filled - 1, None))
+
+        def over(error: StoreError | None) -> None:
+            for number in range(min(filled, len(into) - 1), len(into)):
+                done(number, error if number >= filled else None)
+
+        self._call(self._reads, lambda backend: backend.read_into(name, position, into, one_more), over)
 
     def put(
         self, name: str, data: bytes, condition: Condition | None, done: Callable[[Version | StoreError], None]

@@ -121,14 +121,30 @@ class SimStore:
 
         self._call("get", name, work, done)
 
-    def read_into(self, name: str, position: int, into: memoryview, done: Callable[[StoreError | None], None]) -> None:
-        def work() -> None:
-            data = self.bucket.get(name).data[position : position + len(into)]
-            if len(data) != len(into):
-                raise ObjectMissingError(f"{name} is shorter than it should be")
-            into[:] = data
+    def read_into(
+        self, name: str, position: int, into: Sequence[memoryview], done: Callable[[int, StoreError | None], None]
+    ) -> None:
+        filled = 0
 
-        self._call("get", name, work, done)
+        def work() -> None:
+            nonlocal filled
+            data, at = self.bucket.get(name).data, position
+            for piece in into:
+                found = data[at : at + len(piece)]
+                if len(found) != len(piece):
+                    raise ObjectMissingError(f"{name} is shorter than it should be")
+                piece[:] = found
+                at += len(piece)
+                filled += 1
+
+        def over(error: StoreError | None) -> None:
+            good = filled
+            if isinstance(error, UnavailableError) and filled:  # lost on the way: some may have come before
+                good = self._entropy.below(filled)
+            for number in range(len(into)):
+                done(number, error if number >= good else None)
+
+        self._call("get", name, work, over)
 
     def put(
         self, name: str, data: bytes, condition: Condition | None, done: Callable[[Version | StoreError], None]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
 
 import pytest
 
@@ -48,6 +50,18 @@ def test_an_object_is_read_as_it_was_written_whole_and_in_ranges(backend: Direct
         backend.checksum("a/b/c", 12)
     with pytest.raises(ObjectMissingError):
         backend.get("a/b")
+
+
+def test_memory_is_filled_piece_by_piece_and_told_of_each_until_the_object_ends(backend: DirectoryBackend) -> None:
+    backend.put("a", b"0123456789")
+    memory, told = bytearray(9), []
+    pieces = [memoryview(memory)[at : at + 3] for at in (0, 3, 6)]
+    backend.read_into("a", 1, pieces, lambda: told.append(bytes(memory)))
+    assert told == [b"123" + bytes(6), b"123456" + bytes(3), b"123456789"]
+    told.clear()
+    with pytest.raises(ObjectMissingError):
+        backend.read_into("a", 2, pieces, lambda: told.append(bytes(memory[:6])))
+    assert told[-1] == b"234567" and len(told) == 2
 
 
 def test_a_conditional_put_heeds_its_condition(backend: DirectoryBackend) -> None:
@@ -210,3 +224,33 @@ def test_results_and_errors_arrive_on_the_loop(tmp_path: Path) -> None:
     for _ in range(5):
         store.upload("b", panicking, results.append)
         assert "range start" in str(wait()), "every thread lives on"
+
+
+def test_what_has_been_filled_is_told_at_once_and_what_went_wrong_only_of_the_rest() -> None:
+    posted: SimpleQueue[Callable[[], None]] = SimpleQueue()
+    go_on = threading.Event()
+
+    class Breaking:
+        """Fills two of them, the second when it may, and breaks."""
+
+        def read_into(self, name: str, position: int, into: Sequence[memoryview], filled: Callable[[], None]) -> None:
+            filled()
+            assert go_on.wait(10)
+            filled()
+            if len(into) > 2:
+                raise UnavailableError("broken off")
+
+    opened: Any = Breaking
+    store = ThreadedStore(opened, posted.put, copiers=1, bytes_per_second=lambda: 1)
+    told: list[tuple[int, str]] = []
+    for count in (4, 2):
+        go_on.clear()
+        told.clear()
+        pieces = [memoryview(bytearray(1)) for _ in range(count)]
+        store.read_into("a", 0, pieces, lambda number, error: told.append((number, str(error))))
+        posted.get(timeout=10)()
+        assert told == [(0, "None")], "told while the call goes on"
+        go_on.set()
+        while len(told) < count:
+            posted.get(timeout=10)()
+        assert told == [(0, "None"), (1, "None"), (2, "broken off"), (3, "broken off")][:count]

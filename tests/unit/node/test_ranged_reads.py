@@ -88,7 +88,11 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def read(reads: RangedReads, first: int, size: int) -> bytes | None:
     memory = bytearray(b"?" * size)
-    return bytes(memory) if reads.read_into("a", first, memoryview(memory)) else None
+    return bytes(memory) if reads.read_into("a", first, [memoryview(memory)], _ignored) else None
+
+
+def _ignored() -> None:
+    pass
 
 
 def test_a_range_arrives_and_the_connection_and_the_signed_url_are_used_again() -> None:
@@ -113,6 +117,36 @@ def test_a_head_and_a_body_that_come_in_small_pieces_are_put_together() -> None:
         assert read(reads, 5, 700) == DATA[5:705]
 
 
+def split(memory: bytearray, *sizes: int) -> list[memoryview]:
+    """Pieces of these sizes, one after the other."""
+    ends = [sum(sizes[: number + 1]) for number in range(len(sizes))]
+    return [memoryview(memory)[end - size : end] for end, size in zip(ends, sizes, strict=True)]
+
+
+def test_one_request_fills_several_pieces_of_memory_and_each_is_told_when_it_is_full() -> None:
+    go_on = threading.Event()
+
+    def pausing(peer: socket.socket, first: int, last: int) -> bool:
+        peer.sendall(head(first, last) + DATA[first : first + 70_000])
+        assert go_on.wait(10)
+        peer.sendall(DATA[first + 70_000 : last + 1])
+        return True
+
+    with served() as (server, reads, _):
+        server.answer = pausing
+        memory, told = bytearray(200_000), []
+
+        def filled() -> None:
+            told.append(go_on.is_set())
+            go_on.set()
+
+        pieces = split(memory, 10, 49_990, 100_000, 50_000)
+        assert reads.read_into("a", 3, pieces, filled) == 4
+        assert memory == DATA[3:200_003]
+        assert told == [False, True, True, True], "the first was told before the last bytes were sent"
+        assert len(server.requests) == 1
+
+
 @pytest.mark.parametrize("choosy", [True, False])
 def test_nobody_waits_for_more_than_there_is(monkeypatch: pytest.MonkeyPatch, choosy: bool) -> None:
     """A receiver that is woken late must not sleep on when the last byte is here, on a connection that lasts."""
@@ -133,6 +167,10 @@ def test_nobody_waits_for_more_than_there_is(monkeypatch: pytest.MonkeyPatch, ch
             server.answer = answer
             for size in (1, 599, 600, 601, 700, 1300, 4999, 5000, 5001, 5600, 6300, 60_000, 200_000):
                 assert read(reads, 7, size) == DATA[7 : 7 + size]
+            for sizes in ((1, 1), (600, 5000), (5000, 600), (700, 4300, 1), (60_000, 60_000, 5001)):
+                memory = bytearray(sum(sizes))
+                assert reads.read_into("a", 7, split(memory, *sizes), _ignored) == len(sizes)
+                assert memory == DATA[7 : 7 + sum(sizes)]
         assert server.connections == 1
     assert time.monotonic() - begun < ranged_reads.STALL_S
 
@@ -270,7 +308,7 @@ def test_signed_urls_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranged_reads, "SIGNED_MAX", 3)
     with served() as (_, reads, signed):
         for number in range(10):
-            assert reads.read_into(str(number), 0, memoryview(bytearray(4)))
+            assert reads.read_into(str(number), 0, [memoryview(bytearray(4))], _ignored)
         assert len(reads._signed) == 3
         assert len(signed) == 10
 
@@ -312,11 +350,17 @@ def test_the_library_is_asked_where_this_does_not_do() -> None:
     with served() as (server, reads, _):
         made._direct = reads
         memory = bytearray(300)
-        made.read_into("a", 7, memoryview(memory))
+        made.read_into("a", 7, [memoryview(memory)], _ignored)
         assert memory == DATA[7:307] and not asked
         server.answer = cut_off
-        made.read_into("a", 9, memoryview(memory))
+        made.read_into("a", 9, [memoryview(memory)], _ignored)
         assert memory == DATA[9:309] and asked == [9]
+        asked.clear()
+        told: list[bytes] = []
+        server.answer = lambda peer, first, last: bool(peer.sendall(head(first, last) + DATA[first : first + 150]))
+        made.read_into("a", 11, split(memory, 100, 100, 100), lambda: told.append(bytes(memory[:200])))
+        assert memory == DATA[11:311] and asked == [111, 211], "only what had not come"
+        assert len(told) == 3 and told[1] == DATA[11:211]
         server.answer = refused("416 Not Satisfiable")
         with pytest.raises(ObjectMissingError):
-            made.read_into("a", len(DATA), memoryview(memory))
+            made.read_into("a", len(DATA), [memoryview(memory)], _ignored)

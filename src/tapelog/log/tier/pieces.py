@@ -7,6 +7,9 @@ it had everything, and nobody ever blocks. Objects never change, so nothing here
 Calls that fail are repeated, later each time, as long as somebody waits. What nobody has read yet is not thrown out
 for something else, except after a while: a reader that needs two pieces finds both.
 
+Blocks that follow each other may come with one call, where calls are quick: each costs the store and us a millisecond,
+whatever it brings. A store that is far away is asked for many at once instead.
+
 Blocks lie in `buffers`. What an answer is sent from stays until it is sent; no more than half the room is lent that
 way, so that who is slow keeps nobody from reading.
 """
@@ -31,6 +34,15 @@ BLOCKS_MIN: Final = 8
 """The cache has room for so many, however small it is set."""
 PARALLEL_MAX: Final = 10
 """Calls under way at once, unless told otherwise (remote.log.reader.threads)."""
+RUN_BLOCKS_MAX: Final = 4
+"""Blocks that one call may bring, one after the other."""
+RUN_MS: Final = 50
+"""One call brings more than a block only as far as that took no longer lately: a store that is far away is better asked
+by many at once."""
+PACE: Final = 0.25
+"""How much of it a new call counts."""
+READING_MS: Final = 500
+"""Who has not come for so long does not read now."""
 AHEAD_MAX: Final = 64
 """Pieces that wait to be read ahead; what comes on top is left until it is needed."""
 BACKOFF_MS: Final = 100
@@ -77,6 +89,9 @@ class Pieces:
         self._timer: Timer | None = None
         self.quota = Quota(timers.clock)
         self._doubted: dict[Key, int] = {}
+        self._readers: dict[str, int] = {}  # when they came last, longest ago first
+        self._block_ms = 0.0
+        """How long a block took lately; 0 if none has come."""
 
     # --- readers -------------------------------------------------------------------------------------------------
 
@@ -118,19 +133,51 @@ class Pieces:
         piece = self._pieces.get((name, position))
         return piece is not None and piece.here
 
+    def knows(self, name: str, position: int) -> bool:
+        """Whether it is here, or asked for."""
+        return (name, position) in self._pieces
+
     def ahead(self, name: str, position: int, size: int, convert: Convert | None = None) -> bool:
         """It will be needed soon. False if there is no room for it now."""
+        if not self._may_be_needed(name, position, size, convert):
+            return False
+        self._pump()
+        return True
+
+    def blocks_ahead(self, name: str, start: int, end: int) -> int:
+        """The same for blocks, which may come with one call, the last of them perhaps shorter. Returns up to where
+        there is room for them now."""
+        while start < end and self._may_be_needed(name, start, min(self.block_bytes, end - start), None):
+            start += self.block_bytes
+        self._pump()
+        return start
+
+    def room_ahead(self) -> int:
+        """How much could be read ahead now."""
+        half = self.bytes_max // 2 - self.unread
+        return min(half, self.bytes_max // 4 * 3 - self.unread - self.buffers.lent)  # the rest is for who waits
+
+    def _may_be_needed(self, name: str, position: int, size: int, convert: Convert | None) -> bool:
         key = (name, position)
         if key in self._pieces:
             return True
-        unread = self.unread + _room(size, convert)
-        if len(self._ahead) >= AHEAD_MAX or unread > self.bytes_max // 2:
-            return False
-        if unread + self.buffers.lent > self.bytes_max // 4 * 3:  # the rest is for what somebody waits for
+        if len(self._ahead) >= AHEAD_MAX or _room(size, convert) > self.room_ahead():
             return False
         self._ahead.append(self._add(key, size, convert))
-        self._pump()
         return True
+
+    def run_blocks(self) -> int:
+        """How many blocks one call should bring, if so many are wanted."""
+        return max(1, min(RUN_BLOCKS_MAX, int(RUN_MS / self._block_ms))) if self._block_ms else 1
+
+    def share(self, reader: str) -> int:
+        """How many blocks may be here in advance, or on their way, for this one of those who read now."""
+        now_ms = self.timers.clock.monotonic_ms()
+        self._readers.pop(reader, None)
+        self._readers[reader] = now_ms
+        while self._readers[first := next(iter(self._readers))] < now_ms - READING_MS:
+            del self._readers[first]
+        return max(1, self.bytes_max // 2 // room_for(self.block_bytes) // len(self._readers))
 
     def lendable(self, blocks: list[Block]) -> bool:
         """Whether an answer may be sent from these, or should take a copy: who is slow must not have all the room."""
@@ -173,6 +220,12 @@ class Pieces:
         if piece.unread:
             self.unread -= piece.room
 
+    def _count(self, piece: Piece) -> None:
+        piece.counted = True
+        self.used += piece.room
+        if piece.convert is None:
+            self.blocks += piece.room
+
     def _uncount(self, piece: Piece) -> None:
         if piece.counted:
             piece.counted = False
@@ -191,8 +244,9 @@ class Pieces:
                 if self._timer is None:
                     self._timer = self.timers.after(wait_ms, self._look_again)
                 return
-            self.quota.took(queue[0].size)
-            self._load(queue.popleft())
+            piece = queue.popleft()
+            self.quota.took(piece.size)
+            self._load(piece)
 
     def _look_again(self) -> None:
         self._timer = None
@@ -222,19 +276,19 @@ class Pieces:
     def _load(self, piece: Piece) -> None:
         self.under_way += 1
         self.loads += 1
-        piece.counted = True
-        self.used += piece.room
         if piece.convert is None:
-            self.blocks += piece.room
-            self._load_block(piece)
+            self._load_run(piece)
             return
+        self._count(piece)
 
         self.buffers.shrink(self.used - self.blocks)
 
         def got(result: Got | StoreError) -> None:
+            self.under_way -= 1
             self._loaded(piece, result if isinstance(result, StoreError) else result.data)
 
         def ranged(result: list[bytes] | StoreError) -> None:
+            self.under_way -= 1
             self._loaded(piece, result if isinstance(result, StoreError) else result[0])
 
         if piece.whole:
@@ -242,17 +296,43 @@ class Pieces:
         else:
             self.store.get_ranges(piece.name, [(piece.position, piece.size)], ranged)
 
-    def _load_block(self, piece: Piece) -> None:
-        taken = [self.buffers.take(piece.position, piece.size, self.used - self.blocks)]
+    def _load_run(self, first: Piece) -> None:
+        """A block, and with it those behind it that wait to be read ahead."""
+        run = [first]
+        taken: list[Block | None] = [self._place(first)]
+        for _ in range(self.run_blocks() - 1):
+            piece = self._pieces.get((first.name, run[-1].position + run[-1].size))
+            if piece is None or piece not in self._ahead or self.quota.wait_ms() > 0:
+                break
+            if not self._make_room(piece.room, False):
+                break
+            self._ahead.remove(piece)
+            self.quota.took(piece.size)
+            run.append(piece)
+            taken.append(self._place(piece))
+        begun_ms = self.timers.clock.monotonic_ms()
 
-        def filled(error: StoreError | None) -> None:
-            block = taken.pop()  # only the loop holds blocks: a thread that lingers would give one back elsewhere
-            self._loaded(piece, block if error is None else error)
+        def filled(number: int, error: StoreError | None) -> None:
+            block = taken[number]
+            taken[number] = None  # only the loop holds blocks: a thread that lingers would give one back elsewhere
+            if number == len(run) - 1:
+                self.under_way -= 1
+                if error is None:
+                    self._pace((self.timers.clock.monotonic_ms() - begun_ms) / len(run))
+            assert block is not None
+            self._loaded(run[number], block if error is None else error)
 
-        self.store.read_into(piece.name, piece.position, taken[0].data, filled)
+        self.store.read_into(first.name, first.position, [block.data for block in taken if block], filled)
+
+    def _place(self, piece: Piece) -> Block:
+        self._count(piece)
+        return self.buffers.take(piece.position, piece.size, self.used - self.blocks)
+
+    def _pace(self, block_ms: float) -> None:
+        block_ms = max(block_ms, 0.1)
+        self._block_ms += (block_ms - self._block_ms) * (PACE if self._block_ms else 1.0)
 
     def _loaded(self, piece: Piece, result: bytes | Block | StoreError) -> None:
-        self.under_way -= 1
         piece.since_ms = self.timers.clock.monotonic_ms()
         if isinstance(result, StoreError):
             self._uncount(piece)

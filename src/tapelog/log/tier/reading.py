@@ -117,15 +117,16 @@ def _damaged(remote: RemoteSegment, offset: int) -> KafkaError:
 
 def _read_ahead(view: View, log: Log, remote: RemoteSegment, position: int, size: int) -> None:
     """Have what follows brought here, across segments, as far as there is room."""
-    stop = position + size
+    share = view.pieces.share(view.prefix)
+    stop, before = position + min(size, share * view.pieces.block_bytes), 0
     try:
-        while remote.ahead(position, stop) >= min(stop, remote.size) and stop > remote.size:
+        while remote.ahead_of(position, stop, before, share) >= min(stop, remote.size) and stop > remote.size:
             if remote.entry.end_offset >= log.local_start_offset:
                 return
             entry = next(view.entries(remote.entry.end_offset), None)
             if entry is None:
                 return
-            stop -= remote.size
+            stop, before = stop - remote.size, before + remote.size - position
             remote, position = view.segment(entry), 0
             if not remote.tail_ahead():
                 return

@@ -147,11 +147,26 @@ class RemoteSegment:
     def ahead(self, position: int, end: int) -> int:
         """Have blocks brought here, from position on; returns up to where that could be asked for."""
         start = position - position % self._block
-        while start < min(end, self.size):
-            if not self.pieces.ahead(self.name, start, min(self._block, self.size - start)):
-                return start
-            start += self._block
-        return start
+        block_end = end + -end % self._block
+        return self.pieces.blocks_ahead(self.name, start, min(block_end, self.size))
+
+    def ahead_of(self, position: int, end: int, before: int, share: int) -> int:
+        """The same for somebody who goes on reading, has so many bytes to read before, and may have so many blocks: the
+        next one at once, others when a call's worth of them is missing and there is room for it. Returns up to where
+        everything is here or asked for."""
+        start = known = position - position % self._block
+        last = min(end + -end % self._block, self.size)
+        while known < last and self.pieces.knows(self.name, known):
+            known += self._block
+        if known >= last:
+            return known
+        missing, least = last - known, min(share, self.pieces.run_blocks()) * self._block
+        enough, urgent = min(least, self.size - known), before + known - start <= self._block
+        if not urgent and (missing < enough or self.pieces.room_ahead() < enough):
+            return known
+        if last < self.size and missing > least:
+            last -= missing % least
+        return self.pieces.blocks_ahead(self.name, known, last)
 
     def tail_ahead(self) -> bool:
         """The same for its tail."""

@@ -90,8 +90,12 @@ class ObjectStore(Protocol):
         """Read (position, size) pieces of an object, in parallel; ObjectMissingError if it is shorter than that."""
         ...
 
-    def read_into(self, name: str, position: int, into: memoryview, done: Callable[[StoreError | None], None]) -> None:
-        """Fill memory with what an object has from position on; ObjectMissingError if it is shorter than that."""
+    def read_into(
+        self, name: str, position: int, into: Sequence[memoryview], done: Callable[[int, StoreError | None], None]
+    ) -> None:
+        """Fill memory, one piece of it after the other, with what an object has from position on. done is told of each
+        piece, by its number and in order: that it is filled, as soon as it is, or why not; ObjectMissingError if the
+        object ends before."""
         ...
 
     def put(

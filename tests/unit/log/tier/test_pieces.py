@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import pytest
 
 from tapelog.base.timers import Timers
@@ -10,11 +12,15 @@ from tapelog.log.tier.layout import LayoutError
 from tapelog.log.tier.pieces import (
     BACKOFF_MS_MAX,
     KEPT_MS,
+    READING_MS,
+    RUN_BLOCKS_MAX,
+    RUN_MS,
     WHOLE,
     NotHereError,
     Pieces,
     UnreadableError,
 )
+from tapelog.log.tier.store import StoreError, UnavailableError
 from tapelog.sim.clock import SimClock
 from tapelog.sim.entropy import SimEntropy
 from tapelog.sim.objects import Bucket, SimStore
@@ -32,6 +38,29 @@ class Waits:
         self.told += 1
 
 
+class Noting(SimStore):
+    """Notes which blocks are asked for with one call, and how many of them come before it fails; takes its time."""
+
+    calls_of_blocks: list[tuple[int, int]]
+    block_ms = 0
+    breaks_after = -1
+
+    def read_into(
+        self, name: str, position: int, into: Sequence[memoryview], done: Callable[[int, StoreError | None], None]
+    ) -> None:
+        self.calls_of_blocks.append((position // BLOCK, len(into)))
+        if not self.block_ms and self.breaks_after < 0:
+            super().read_into(name, position, into, done)
+            return
+        assert self._timers is not None
+        good = len(into) if self.breaks_after < 0 else self.breaks_after
+        for number, piece in enumerate(into):
+            at = position + number * BLOCK
+            piece[:] = self.bucket.objects[name][at : at + len(piece)] if number < good else b"?" * len(piece)
+            error = None if number < good else UnavailableError("broken off")
+            self._timers.after(self.block_ms * (number + 1), lambda n=number, e=error: done(n, e))
+
+
 class Shelf:
     """A cache of eight blocks over a bucket that takes ten milliseconds to answer."""
 
@@ -39,7 +68,8 @@ class Shelf:
         self.clock = SimClock()
         self.timers = Timers(self.clock)
         self.bucket = Bucket()
-        self.store = SimStore(self.bucket, self.timers, SimEntropy(1))
+        self.store = Noting(self.bucket, self.timers, SimEntropy(1))
+        self.store.calls_of_blocks = []
         self.asked: list[str] = []
         self.store.before = lambda verb, name: self.asked.append(name)
         self.bucket.put("a", bytes(i % 251 for i in range(100 * BLOCK)))
@@ -56,6 +86,11 @@ class Shelf:
             if waits is not None:
                 missing.piece.waiters[waits] = None
             return None
+
+    def read(self, number: int) -> None:
+        """Wait for that block of `a`, and look at it."""
+        while self.get(number) is None:
+            self.pass_time(10)
 
     def pass_time(self, ms: int = 50) -> None:
         until = self.clock.monotonic_ms() + ms
@@ -134,8 +169,78 @@ def test_a_piece_asked_for_in_advance_is_promoted_when_somebody_needs_it() -> No
         shelf.pieces.ahead("a", number * BLOCK, BLOCK)
     shelf.get(3, waits)
     shelf.pass_time()
-    assert shelf.asked == ["a"] * 4
+    assert shelf.store.calls_of_blocks == [(0, 1), (3, 1), (1, 2)]
     assert waits.told == 1
+
+
+def test_blocks_that_wait_to_be_read_ahead_come_with_one_call_if_calls_are_quick() -> None:
+    shelf = Shelf()
+    shelf.read(20)
+    assert shelf.pieces.blocks_ahead("a", 0, 8 * BLOCK) == 4 * BLOCK, "half the cache"
+    shelf.pass_time()
+    assert shelf.store.calls_of_blocks == [(20, 1), (0, RUN_BLOCKS_MAX)]
+    assert [shelf.get(number) for number in range(4)] == [
+        shelf.bucket.objects["a"][number * BLOCK : (number + 1) * BLOCK] for number in range(4)
+    ]
+
+
+def test_a_store_that_is_far_away_is_asked_for_each_block_by_itself_and_for_many_at_once() -> None:
+    shelf = Shelf(parallel=4)
+    shelf.store.block_ms = RUN_MS + 1
+    shelf.read(20)
+    shelf.pieces.blocks_ahead("a", 0, 4 * BLOCK)
+    assert shelf.store.calls_of_blocks == [(20, 1), (0, 1), (1, 1), (2, 1), (3, 1)]
+    assert shelf.pieces.under_way == 4
+    shelf.pass_time(2 * RUN_MS)
+    shelf.store.block_ms = RUN_MS // 2 - 1  # it has come nearer
+    for number in range(10, 30):
+        shelf.read(number)
+    assert shelf.pieces.run_blocks() == 2
+
+
+def test_each_block_of_a_call_can_be_read_as_soon_as_it_is_here() -> None:
+    shelf, waits = Shelf(), [Waits() for _ in range(3)]
+    shelf.read(20)
+    shelf.store.block_ms = 10
+    shelf.pieces.blocks_ahead("a", 0, 3 * BLOCK)
+    for number, one in enumerate(waits):
+        shelf.get(number, one)
+    seen = []
+    for _ in range(4):
+        seen.append([one.told for one in waits])
+        shelf.pass_time(10)
+    assert seen == [[0, 0, 0], [1, 0, 0], [1, 1, 0], [1, 1, 1]]
+
+
+def test_what_a_broken_call_still_owes_is_asked_for_again_if_somebody_waits_for_it() -> None:
+    shelf, waits = Shelf(), Waits()
+    shelf.read(20)
+    shelf.store.breaks_after = 1
+    shelf.pieces.blocks_ahead("a", 0, 4 * BLOCK)
+    assert shelf.get(2, waits) is None
+    shelf.pass_time(1)
+    shelf.store.breaks_after = -1
+    assert [shelf.pieces.knows("a", number * BLOCK) for number in range(4)] == [True, False, True, False]
+    shelf.pass_time(1_000)
+    assert shelf.get(0) == shelf.bucket.objects["a"][:BLOCK]
+    assert (waits.told, shelf.get(2)) == (1, shelf.bucket.objects["a"][2 * BLOCK : 3 * BLOCK])
+    assert shelf.store.calls_of_blocks == [(20, 1), (0, 4), (2, 1)]
+
+
+def test_a_call_for_several_blocks_takes_no_more_than_the_quota_has() -> None:
+    shelf = Shelf(parallel=1)
+    shelf.read(20)
+    shelf.clock.advance(10_000)
+    shelf.pieces.quota.rate = lambda: 2 * BLOCK
+    shelf.pieces.blocks_ahead("a", 0, 4 * BLOCK)
+    assert shelf.store.calls_of_blocks[1:] == [(0, 3)], "a second is made up for, and one block may always come"
+
+
+def test_who_reads_now_shares_what_may_be_here_in_advance() -> None:
+    shelf = Shelf()
+    assert [shelf.pieces.share(name) for name in ("p", "q", "p", "r", "s", "t")] == [4, 2, 2, 1, 1, 1]
+    shelf.clock.advance(READING_MS + 1)
+    assert shelf.pieces.share("q") == 4, "the others have gone"
 
 
 def test_reading_ahead_takes_no_more_than_half_the_cache() -> None:
