@@ -2,6 +2,8 @@
 
 Stores and the way to them may spoil bytes, and nobody else would tell before a consumer does. What was checked is
 remembered with the block it lies in, so that it is done once however many read it.
+
+Hot: compiled with mypyc where possible.
 """
 
 from __future__ import annotations

@@ -1,17 +1,14 @@
-"""One piece of an object, on its way here or here; who waits for it, and what is said when it does not come."""
+"""One piece of an object, on its way here or here; who waits for it, and what is said when it does not come.
+
+Hot: compiled with mypyc where possible.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
-
-class Waiter(Protocol):
-    """Somebody who waits for pieces."""
-
-    def tier_moved(self) -> None:
-        """Something it waits for is here, or will not come: try again. Called on the loop."""
-        ...
+from tapelog.log.tier.waiter import Waiter
 
 
 class Awaited:

@@ -12,6 +12,8 @@ whatever it brings. A store that is far away is asked for many at once instead.
 
 Blocks lie in `buffers`. What an answer is sent from stays until it is sent; no more than half the room is lent that
 way, so that who is slow keeps nobody from reading.
+
+Hot: compiled with mypyc where possible.
 """
 
 from __future__ import annotations
@@ -22,9 +24,10 @@ from typing import Any, Final
 
 from tapelog.base.timers import Timer, Timers
 from tapelog.log.tier.buffers import Block, Buffers, room_for
-from tapelog.log.tier.piece import Awaited, Convert, Key, NotHereError, Piece, UnreadableError, Waiter
+from tapelog.log.tier.piece import Awaited, Convert, Key, NotHereError, Piece, UnreadableError
 from tapelog.log.tier.quota import Quota
 from tapelog.log.tier.store import Got, ObjectMissingError, ObjectStore, RefusedError, StoreError
+from tapelog.log.tier.waiter import Waiter
 
 __all__ = ["Awaited", "NotHereError", "Pieces", "UnreadableError", "Waiter"]
 

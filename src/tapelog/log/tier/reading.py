@@ -2,6 +2,8 @@
 
 Every function here may raise NotHereError (wait for its piece and call again), KafkaError, or UnreadableError. They
 answer as the log itself would for what it has.
+
+Hot: compiled with mypyc where possible.
 """
 
 from __future__ import annotations
@@ -106,7 +108,7 @@ def _one_batch(remote: RemoteSegment, position: int) -> tuple[int, int]:
 def _check(remote: RemoteSegment, position: int, offset: int) -> None:
     """There is a batch at position, and it has the offset."""
     head = remote.read(position, HEADER)
-    base: int = read_i64_be(head, 0) if len(head) == HEADER else -1
+    base = int(read_i64_be(head, 0)) if len(head) == HEADER else -1
     if base < 0 or head[MAGIC_AT] != MAGIC or not base <= offset <= base + int(read_i32_be(head, 23)):
         raise _damaged(remote, offset)
 

@@ -2,6 +2,8 @@
 
 Made when first needed, from the head that the leader here has written or from the bucket; read anew when it does not
 answer a question any more. All of it may raise NotHereError: wait, and ask again.
+
+Hot: compiled with mypyc where possible.
 """
 
 from __future__ import annotations
@@ -175,7 +177,7 @@ class View:
     def segment(self, entry: SegmentEntry) -> RemoteSegment:
         """Ready to be read."""
         found = self._segments.pop(entry.name, None)
-        if found is None or found.entry != entry:
+        if found is None or (found.entry is not entry and found.entry != entry):
             found = RemoteSegment(self.pieces, self.prefix, entry)
             if len(self._segments) >= SEGMENTS_MAX:
                 del self._segments[next(iter(self._segments))]
