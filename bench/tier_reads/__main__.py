@@ -2,10 +2,11 @@
 
 `python -m bench.tier_reads --server versitygw --mb 1024 --partitions 1,8 --reps 5 --json FILE`
 
-Server, broker and readers share one machine. Three readers in turn, repetition by repetition, the order turning too:
-`raw`, parallel ranged reads of the objects, as many at a time as the broker makes; `librdkafka`, through the broker;
-and `plain`, a Fetch client that looks at nothing but offsets. A ratio pairs what ran in the same repetition. `--pause`
-waits for a line on standard input when everything is in the store, for who wants to measure alone on the machine.
+Server, broker and readers share one machine. Four readers in turn, repetition by repetition, the order turning too:
+`raw` and `raw-16`, parallel ranged reads of the objects, as many at a time as the broker makes at most, of 4 and 16 MB,
+as the broker's smallest and largest are; `librdkafka`, through the broker; and `plain`, a Fetch client that looks at
+nothing but offsets. A ratio pairs what ran in the same repetition. `--pause` waits for a line on standard input when
+everything is in the store, for who wants to measure alone on the machine.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from bench.tier_reads.report import AIM, Results, heading, rows
 from bench.tier_reads.servers import SERVERS
 from bench.tier_reads.stage import Stage
 
-WAYS = ("raw", "librdkafka", "plain")
+WAYS = ("raw", "raw-16", "librdkafka", "plain")
 
 
 def measure(stage: Stage, partitions: list[int], reps: int) -> Results:

@@ -22,6 +22,8 @@ SEGMENT_BYTES = 64 << 20
 SEGMENTS_MIN = 4
 """Of each partition, at least."""
 LET_GO_S_MAX = 240.0
+RAW = {"raw": 4 << 20, "raw-16": 16 << 20}
+"""Readers of the server itself, and how much they ask for at once."""
 URL = f"s3://{BUCKET}/tier"
 
 Figures = dict[str, float]
@@ -102,8 +104,9 @@ class Stage:
     def run(self, way: str, topic: str) -> Figures:
         """Read the topic once, one way or the other: MB/s, and CPU seconds per GB of everybody."""
         until = ",".join(map(str, self.until[topic]))
-        if way == "raw":
-            arguments = [self.server.endpoint, URL, self.prefix(topic), f"--threads={self.threads}"]
+        if way in RAW:
+            sizes = [f"--threads={self.threads}", f"--block-bytes={RAW[way]}"]
+            arguments = [self.server.endpoint, URL, self.prefix(topic), *sizes]
             words = [sys.executable, "-m", "bench.tier_reads.raw", *arguments]
         elif way == "plain":
             words = [sys.executable, "-m", "bench.tier_reads.plain", str(self.broker.port), topic, until]
