@@ -26,6 +26,7 @@ from tapelog.spark.sink.asking import Asking, drive
 from tapelog.spark.sink.rows import arrow_batches
 from tapelog.spark.sink.task import Rows, write_at_least_once, write_once
 from tapelog.spark.source.errors import explained
+from tapelog.spark.source.workers import Prompt
 
 LOG = logging.getLogger("tapelog.spark")
 
@@ -85,7 +86,7 @@ class Sink:
             LOG.warning("transactions of a failed write stay open until they time out: %s", error.what)
 
 
-class BatchWriter(_BATCH_BASE):  # type: ignore[misc]
+class BatchWriter(Prompt, _BATCH_BASE):  # type: ignore[misc]
     """df.write.format("tapelog"). With txnAppId and txnVersion, a repeated write does nothing more."""
 
     def __init__(self, sink: Sink) -> None:
@@ -120,7 +121,7 @@ class BatchWriter(_BATCH_BASE):  # type: ignore[misc]
             self.sink.abort(messages, self.prefix)
 
 
-class StreamWriter(_STREAM_BASE):  # type: ignore[misc]
+class StreamWriter(Prompt, _STREAM_BASE):  # type: ignore[misc]
     """df.writeStream.format("tapelog")."""
 
     def __init__(self, sink: Sink) -> None:

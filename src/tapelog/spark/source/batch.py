@@ -14,12 +14,12 @@ from tapelog.spark.source.errors import explained
 from tapelog.spark.source.reading import read_range
 from tapelog.spark.source.translate import always_true, translated
 from tapelog.spark.source.view import view_of
-from tapelog.spark.source.workers import settle, slots
+from tapelog.spark.source.workers import Prompt, settle, slots
 
 LOG = logging.getLogger("tapelog.spark")
 
 
-class BatchReader(DataSourceReader):  # type: ignore[misc]
+class BatchReader(Prompt, DataSourceReader):  # type: ignore[misc]
     """Reads what the options say; offsets are fixed when Spark asks for the partitions."""
 
     def __init__(self, options: ReadOptions) -> None:

@@ -31,7 +31,7 @@ from tapelog.spark.plan.values import placed
 from tapelog.spark.source.errors import explained
 from tapelog.spark.source.reading import read_range
 from tapelog.spark.source.view import ClusterView, view_of
-from tapelog.spark.source.workers import settle
+from tapelog.spark.source.workers import Prompt, settle
 
 try:  # from PySpark 4.2 on
     from pyspark.sql.streaming.datasource import (
@@ -55,7 +55,7 @@ FLUSH_SECONDS: Final = 2.0
 """How long a query that ends waits for its last commit of progress."""
 
 
-class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
+class StreamReader(Prompt, DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
     """Reads a topic for as long as the query runs."""
 
     def __init__(self, options: ReadOptions) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import pickle
 import socket
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 
 from tapelog.spark.source import workers
-from tapelog.spark.source.workers import PLACE, SETTING, SLOTS, VARIABLE, prepare, settle, slots
+from tapelog.spark.source.workers import PLACE, SETTING, SLOTS, VARIABLE, Prompt, prepare, settle, slots
 
 pyspark = pytest.importorskip("pyspark")
 
@@ -146,3 +147,51 @@ def test_what_a_worker_has_loaded_is_not_looked_at_by_the_collector(monkeypatch:
         assert gc.get_freeze_count() == frozen
     finally:
         gc.unfreeze()
+
+
+needs_quickack = pytest.mark.skipif(not hasattr(socket, "TCP_QUICKACK"), reason="needs TCP_QUICKACK, which Linux has")
+
+
+class Carried(Prompt):
+    """What a task gets pickled."""
+
+    def __init__(self) -> None:
+        self.options = {"topic": "orders"}
+
+
+def late(sock: socket.socket) -> bool:
+    """Does this end wait before it acknowledges?"""
+    return not sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK)
+
+
+@needs_quickack
+def test_a_task_acknowledges_at_once_when_its_reader_or_writer_has_come() -> None:
+    pickled = pickle.dumps(Carried())
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as sock:
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 0)
+        assert late(sock)
+        assert pickle.loads(pickled).options == {"topic": "orders"}
+        assert not late(sock)
+
+
+@needs_quickack
+def test_nothing_is_acknowledged_where_asking_would_make_sockets_non_blocking() -> None:
+    pickled = pickle.dumps(Carried())
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as sock:
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 0)
+        socket.setdefaulttimeout(10)
+        try:
+            pickle.loads(pickled)
+        finally:
+            socket.setdefaulttimeout(None)
+        assert late(sock)
+        assert os.get_blocking(sock.fileno())
+
+
+def test_whatever_travels_to_tasks_lets_the_rest_of_them_come_at_once() -> None:
+    from tapelog.spark.sink.writers import BatchWriter, StreamWriter
+    from tapelog.spark.source.batch import BatchReader
+    from tapelog.spark.source.stream import StreamReader
+
+    for kind in (BatchReader, StreamReader, BatchWriter, StreamWriter):
+        assert kind.__setstate__ is Prompt.__setstate__
