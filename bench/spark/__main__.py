@@ -4,7 +4,7 @@
 
 Needs PySpark in this environment (tools/setup spark) or in that of --python, Java 17, and Maven for the connector's
 jars. Brokers, Spark and its workers share the machine; topics are read from the page cache. Runs with the same --json
-add their scenes to it.
+add their scenes and modes to it.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 from bench import report
 from bench.sides import REPOSITORY, Missing, Tapelog
 from bench.spark import connector, tell
 from bench.spark.measure import Results, Stage, minutes
-from bench.spark.scenes import BROKERS, MODES, SCENES, Scene, select
+from bench.spark.scenes import BROKERS, FRESH, MODES, SCENES, Scene, select
 from bench.spark.session import ReadError, Session
 
 
@@ -33,7 +34,7 @@ def options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench.spark", description=__doc__, epilog=f"Scenes: {names}.")
     parser.add_argument("--only", default="", metavar="A,B", help="scenes whose names begin so")
     parser.add_argument("--brokers", default=",".join(BROKERS))
-    parser.add_argument("--modes", default=",".join(MODES))
+    parser.add_argument("--modes", default=",".join(MODES), help="fresh-…: each read in a session of its own")
     parser.add_argument("--reps", type=int, default=3, help="of short scenes")
     parser.add_argument("--long-reps", type=int, default=2, help="of long scenes (4 M × 1 KiB, 20 M × 100 B)")
     parser.add_argument(
@@ -57,7 +58,7 @@ def main() -> int:
         say(str(problem))
         return 2 if isinstance(problem, ValueError) else 1
     brokers, modes = asked.brokers.split(","), asked.modes.split(",")
-    about = minutes(scenes, len(modes), len(brokers), asked.reps, asked.long_reps)
+    about = minutes(scenes, modes, len(brokers), asked.reps, asked.long_reps)
     say(f"PySpark {spark}, connector {jars.version}, spark-avro {jars.avro or 'not to be had'}")
     say(f"{', '.join(scene.name for scene in scenes)}: about {about:.0f} minutes on two cores")
     if asked.plan:
@@ -89,23 +90,26 @@ def main() -> int:
 def run(folder: Path, asked: argparse.Namespace, scenes: list[Scene], jars: connector.Connector) -> Results:
     """All scenes; what has been measured is kept when it is interrupted."""
     results: Results = {}
-    session = Session(asked.python, jars.jars, folder, interpreted=asked.interpreted)
-    stage = Stage(folder, session, asked.brokers.split(","), interpreted=asked.interpreted, tell=say)
+    modes = asked.modes.split(",")
+    stage = Stage(
+        folder,
+        lambda: Session(asked.python, jars.jars, Path(mkdtemp(dir=folder)), interpreted=asked.interpreted),
+        asked.brokers.split(","),
+        interpreted=asked.interpreted,
+        tell=say,
+    )
     try:
         stage.start()
         say("warming")
         for scene in {scene.avro: scene for scene in reversed(scenes)}.values():
-            stage.warm(scene, asked.modes.split(","))
+            stage.warm(scene, [mode for mode in modes if not mode.startswith(FRESH)])
         for number, scene in enumerate(scenes, 1):
             say(f"[{number}/{len(scenes)}] {scene.title}")
-            results[scene.name] = stage.run(
-                scene, asked.modes.split(","), asked.long_reps if scene.long else asked.reps
-            )
+            results[scene.name] = stage.run(scene, modes, asked.long_reps if scene.long else asked.reps)
     except KeyboardInterrupt:
         say("interrupted: what has been measured is told")
     finally:
         stage.stop()
-        session.close()
     return results
 
 

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 PARTITIONS = 4
 BROKERS = ("kafka", "tapelog")
-MODES = ("batch", "availableNow")
+FRESH = "fresh-"
+"""The same in a session that has read next to nothing before, as in a job that begins; else in one that is warm."""
+MODES = ("batch", "availableNow", f"{FRESH}batch", f"{FRESH}availableNow")
 
 OURS, STOCK, TUNED = "tapelog", "official", "official tuned"
 SOURCES = (STOCK, TUNED, OURS)

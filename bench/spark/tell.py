@@ -81,8 +81,9 @@ def versions(document: dict[str, Any]) -> str:
 
 
 def merged(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
-    """Scenes of this run beside those of earlier ones; a scene that was measured again is replaced."""
-    return {**before, **now, "results": {**before.get("results", {}), **now["results"]}}
+    """What this run measured beside what earlier ones did; what was measured again is replaced."""
+    kept = before.get("results", {})
+    return {**before, **now, "results": kept | {name: kept.get(name, {}) | new for name, new in now["results"].items()}}
 
 
 def write(path: Path, document: dict[str, Any]) -> None:

@@ -11,8 +11,8 @@ from bench import admin
 from bench.load import Figures
 from bench.spark import connector, tell
 from bench.spark.fill import fill
-from bench.spark.measure import Results, key, minutes
-from bench.spark.scenes import BROKERS, MODES, OURS, PARTITIONS, SCENES, STOCK, TUNED, Scene, select
+from bench.spark.measure import Results, Stage, key, minutes
+from bench.spark.scenes import BROKERS, FRESH, MODES, OURS, PARTITIONS, SCENES, STOCK, TUNED, Scene, select
 from bench.spark.session import job_of
 from tapelog.testing import Broker
 
@@ -80,9 +80,42 @@ def test_runs_add_their_scenes_to_one_file_with_a_chart(tmp_path: Path) -> None:
     assert (tmp_path / "x.svg").read_text().count("2.00×") >= 2
 
 
-def test_the_plan_of_the_short_scenes_fits_into_a_quarter_of_an_hour() -> None:
+def test_modes_of_one_scene_that_were_measured_in_several_runs_stand_side_by_side() -> None:
+    warm, fresh = results(stock=(2.0,)), results(stock=(4.0,))
+    fresh = {"1k-1m-none": {key("kafka", f"{FRESH}batch", STOCK): fresh["1k-1m-none"][key("kafka", "batch", STOCK)]}}
+    found = tell.merged({"results": warm}, {"results": fresh})["results"]["1k-1m-none"]
+    assert {name: [one["seconds"] for one in figures] for name, figures in found.items()} == {
+        key("kafka", "batch", STOCK): [2.0],
+        key("kafka", "fresh-batch", STOCK): [4.0],
+    }
+
+
+def test_the_plan_of_the_short_scenes_fits_into_a_quarter_of_an_hour_when_warm_and_three_quarters_in_all() -> None:
     short = [scene for scene in SCENES if not scene.long and not scene.avro]
-    assert 3 < minutes(short, len(MODES), len(BROKERS), 3, 2) < 15
+    warm = [mode for mode in MODES if not mode.startswith(FRESH)]
+    assert 3 < minutes(short, warm, len(BROKERS), 3, 2) < 15
+    assert 15 < minutes(short, MODES, len(BROKERS), 3, 2) < 45
+
+
+class Noting:
+    """A session that only notes what it is told to read."""
+
+    def __init__(self, told: list[tuple[str, str]]) -> None:
+        self.told = told
+
+    def read(self, side: object, topic: str, scene: Scene, source: str, mode: str) -> Figures:
+        self.told.append((topic, mode))
+        return samples(1.0)[0] | {"others_cpu_s": 0.0}
+
+    def close(self) -> None:
+        self.told.append(("closed", ""))
+
+
+def test_a_fresh_read_has_a_session_of_its_own_that_has_read_next_to_nothing(tmp_path: Path) -> None:
+    told: list[tuple[str, str]] = []
+    stage = Stage(tmp_path, lambda: Noting(told), ["tapelog"], interpreted=True, tell=lambda line: None)  # type: ignore[arg-type, return-value]
+    stage._read(SMALL, "tapelog", f"{FRESH}availableNow", OURS)
+    assert told == [("bench-first", "availableNow"), ("bench-small", "availableNow"), ("closed", "")]
 
 
 def test_a_connector_that_was_fetched_is_not_asked_for_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
