@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
+from pyspark.errors import AnalysisException
 from pyspark.sql.datasource import DataSource
 from pyspark.sql.types import (
     ArrayType,
@@ -25,6 +26,7 @@ from tapelog.spark.source.errors import TapelogError, explained
 from tapelog.spark.source.refusing import RefusingReader
 from tapelog.spark.source.stream import StreamReader
 
+_KNOWN: Final = "DATA_SOURCE_ALREADY_EXISTS"
 _HEADER: Final = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
 _TYPES: Final[dict[str, DataType]] = {
     "key": BinaryType(),
@@ -130,7 +132,7 @@ def register(spark: Any, *, publish: bool = True, brief: bool = True) -> None:
     from tapelog.spark.source.workers import prepare as prepare_workers
 
     prepare_workers(spark)
-    spark.dataSource.register(TapelogDataSource)
+    _make_known(spark)
     hide_secrets(spark)
     if brief:
         from tapelog.spark.source.telling import tell_briefly
@@ -142,3 +144,12 @@ def register(spark: Any, *, publish: bool = True, brief: bool = True) -> None:
         add_listener(spark)
     if brief or publish:
         hear_everything(spark)
+
+
+def _make_known(spark: Any) -> None:
+    """PySpark 4.0 refuses a source that Spark has found by itself, by `pyspark_tapelog`: that one is the same."""
+    try:
+        spark.dataSource.register(TapelogDataSource)
+    except AnalysisException as error:
+        if error.getCondition() != _KNOWN:
+            raise
