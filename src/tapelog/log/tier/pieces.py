@@ -142,17 +142,28 @@ class Pieces:
 
     def ahead(self, name: str, position: int, size: int, convert: Convert | None = None) -> bool:
         """It will be needed soon. False if there is no room for it now."""
-        if not self._may_be_needed(name, position, size, convert):
+        if self.knows(name, position):
+            return True
+        if not self._has_room_ahead(_room(size, convert)):
             return False
+        self._ahead.append(self._add((name, position), size, convert))
         self._pump()
         return True
 
     def blocks_ahead(self, name: str, start: int, end: int) -> int:
         """The same for blocks, which may come with one call, the last of them perhaps shorter. Returns up to where
         there is room for them now."""
-        while start < end and self._may_be_needed(name, start, min(self.block_bytes, end - start), None):
+        added = False
+        while start < end:
+            size = min(self.block_bytes, end - start)
+            if not self.knows(name, start):
+                if not self._has_room_ahead(room_for(size)):
+                    break
+                self._ahead.append(self._add((name, start), size, None))
+                added = True
             start += self.block_bytes
-        self._pump()
+        if added:  # else nothing is thrown out: a reader who asks may be about to read what it came for
+            self._pump()
         return start
 
     def room_ahead(self) -> int:
@@ -160,27 +171,27 @@ class Pieces:
         half = self.bytes_max // 2 - self.unread
         return min(half, self.bytes_max // 4 * 3 - self.unread - self.buffers.lent)  # the rest is for who waits
 
-    def _may_be_needed(self, name: str, position: int, size: int, convert: Convert | None) -> bool:
-        key = (name, position)
-        if key in self._pieces:
-            return True
-        if len(self._ahead) >= AHEAD_MAX or _room(size, convert) > self.room_ahead():
-            return False
-        self._ahead.append(self._add(key, size, convert))
-        return True
+    def _has_room_ahead(self, room: int) -> bool:
+        return len(self._ahead) < AHEAD_MAX and room <= self.room_ahead()
 
     def run_blocks(self) -> int:
-        """How many blocks one call should bring, if so many are wanted."""
-        return max(1, min(RUN_BLOCKS_MAX, int(RUN_MS / self._block_ms))) if self._block_ms else 1
+        """How many blocks one call should bring, if so many are wanted: no more than each of those who read now may
+        have, so that nobody's crowd out another's."""
+        quick = int(RUN_MS / self._block_ms) if self._block_ms else 1
+        return max(1, min(RUN_BLOCKS_MAX, quick, self._blocks_ahead_max() // max(1, len(self._readers))))
 
     def share(self, reader: str) -> int:
-        """How many blocks may be here in advance, or on their way, for this one of those who read now."""
+        """How many blocks may be here in advance, or on their way, for this one of those who read now. Where there is
+        not one for each, whoever comes first has what he needs: to share that would help nobody."""
         now_ms = self.timers.clock.monotonic_ms()
         self._readers.pop(reader, None)
         self._readers[reader] = now_ms
         while self._readers[first := next(iter(self._readers))] < now_ms - READING_MS:
             del self._readers[first]
-        return max(1, self.bytes_max // 2 // room_for(self.block_bytes) // len(self._readers))
+        return self._blocks_ahead_max() // len(self._readers) or self._blocks_ahead_max()
+
+    def _blocks_ahead_max(self) -> int:
+        return self.bytes_max // 2 // room_for(self.block_bytes)
 
     def lendable(self, blocks: list[Block]) -> bool:
         """Whether an answer may be sent from these, or should take a copy: who is slow must not have all the room."""

@@ -238,7 +238,8 @@ def test_a_call_for_several_blocks_takes_no_more_than_the_quota_has() -> None:
 
 def test_who_reads_now_shares_what_may_be_here_in_advance() -> None:
     shelf = Shelf()
-    assert [shelf.pieces.share(name) for name in ("p", "q", "p", "r", "s", "t")] == [4, 2, 2, 1, 1, 1]
+    assert [shelf.pieces.share(name) for name in ("p", "q", "p", "r", "s")] == [4, 2, 2, 1, 1]
+    assert shelf.pieces.share("t") == 4, "not enough for all: whoever comes first"
     shelf.clock.advance(READING_MS + 1)
     assert shelf.pieces.share("q") == 4, "the others have gone"
 
@@ -398,3 +399,23 @@ def test_damage_that_a_slow_store_sends_again_is_told() -> None:
     assert not shelf.pieces.doubt("a", 0), "it came after the doubt, and is no better"
     shelf.pass_time(KEPT_MS)
     assert shelf.pieces.doubt("a", 0), "after a while it may have been mended"
+
+
+def test_what_a_reader_has_come_for_is_not_thrown_out_while_it_looks_what_comes_next() -> None:
+    shelf = Shelf(parallel=8)
+    for number in range(8):
+        shelf.get(number)
+    shelf.pass_time(20)
+    assert shelf.get(20, Waits()) is None, "no room for it as long as nobody has read the others"
+    assert shelf.get(0) is not None
+    assert shelf.pieces.ahead("a", BLOCK, BLOCK)
+    assert shelf.pieces.blocks_ahead("a", 0, 4 * BLOCK) == 4 * BLOCK
+    assert shelf.get(0) is not None, "else readers of more than there is room for throw out each other's for ever"
+
+
+def test_a_call_for_several_blocks_takes_nobody_elses_share() -> None:
+    shelf = Shelf()
+    shelf.read(20)
+    shelf.pieces.share("p"), shelf.pieces.share("q")
+    shelf.pieces.blocks_ahead("a", 0, 4 * BLOCK)
+    assert shelf.store.calls_of_blocks == [(20, 1), (0, 2), (2, 2)]
