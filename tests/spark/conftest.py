@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +70,25 @@ def connector_jars() -> list[Path]:
     fetched = ROOT / ".tools" / "spark-kafka" / pyspark.__version__
     found = sorted(Path(os.environ.get("TAPELOG_SPARK_KAFKA_JARS") or fetched).glob("*.jar"))
     return found if any("spark-sql-kafka" in jar.name for jar in found) else []
+
+
+def connector_replays() -> bool:
+    """Whether Spark's own source can be given a batch that another left: 4.1's ends the query (SPARK-55271)."""
+    return not any("spark-sql-kafka-0-10_2.13-4.1." in jar.name for jar in connector_jars())
+
+
+def limits_are_told() -> bool:
+    """Whether this PySpark tells a source in Python limits and starts, and asks how far there is: from 4.2 on."""
+    try:
+        from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
+    except ImportError:
+        return False
+    return SupportsTriggerAvailableNow is not None
+
+
+def before_42(test: Callable[..., None]) -> Callable[..., None] | None:
+    """A test of how PySpark before 4.2 differs: no test at all elsewhere, since nothing is left out there."""
+    return None if limits_are_told() else test
 
 
 class Topic:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.spark.conftest import Topic
+from tests.spark.conftest import Topic, before_42, limits_are_told
 
 pytest.importorskip("pyspark", reason="needs pyspark (requirements/spark.txt)")
 
@@ -48,14 +48,66 @@ def test_a_query_reads_everything_once_and_goes_on_where_it_stopped(spark: Any, 
     assert query.numbers() == list(range(150))
 
 
-def test_a_limit_makes_more_batches_and_the_checkpoint_is_the_kafka_sources(
-    spark: Any, topic: Topic, tmp_path: Path
-) -> None:
+def test_the_checkpoint_is_the_kafka_sources(spark: Any, topic: Topic, tmp_path: Path) -> None:
+    query = Query(spark, topic, tmp_path, startingOffsets="earliest")
+    topic.write(100, partition=2)
+    query.run()
+    topic.write(20, 100, partition=1)
+    query.run()
+    assert query.offsets(0) == {topic.name: {"0": 0, "1": 0, "2": 100}}
+    assert query.offsets(1) == {topic.name: {"0": 0, "1": 20, "2": 100}}
+
+
+@pytest.mark.skipif(not limits_are_told(), reason="PySpark tells a source in Python its limits from 4.2 on")
+def test_a_limit_makes_more_batches(spark: Any, topic: Topic, tmp_path: Path) -> None:
     query = Query(spark, topic, tmp_path, startingOffsets="earliest", maxOffsetsPerTrigger=30)
     topic.write(100, partition=2)
     assert [rows for rows in query.run() if rows] == [30, 30, 30, 10]
     assert query.numbers() == list(range(100))
     assert query.offsets(1) == {topic.name: {"0": 0, "1": 0, "2": 60}}
+
+
+@before_42
+def test_what_is_there_now_is_one_batch_whatever_the_limit_and_no_row_stays_behind(
+    spark: Any, topic: Topic, tmp_path: Path
+) -> None:
+    query = Query(spark, topic, tmp_path, startingOffsets="earliest", maxOffsetsPerTrigger=30)
+    topic.write(100, partition=2)
+    assert [rows for rows in query.run() if rows] == [100]
+    topic.write(70, 100, partition=1)
+    assert [rows for rows in query.run() if rows] == [70]
+    assert query.numbers() == list(range(170))
+
+
+@before_42
+def test_a_batch_that_was_left_is_a_run_of_its_own_and_the_next_reads_the_rest(
+    spark: Any, topic: Topic, tmp_path: Path
+) -> None:
+    query = Query(spark, topic, tmp_path, startingOffsets="earliest", maxOffsetsPerTrigger=30)
+    topic.write(100, partition=2)
+    query.run()
+    for file in (query.checkpoint / "commits").glob("*0*"):
+        file.unlink()
+    topic.write(70, 100, partition=1)
+    query.run()
+    assert sum(query.run()) == 70
+    assert query.numbers() == list(range(170))
+
+
+def test_a_reader_that_is_told_no_start_takes_everything_at_first_and_keeps_to_its_limit_then(topic: Topic) -> None:
+    from tapelog.spark.plan import read_options
+    from tapelog.spark.source.stream import StreamReader
+
+    def at(offset: int) -> dict[str, dict[str, int]]:
+        return {topic.name: {"0": 0, "1": 0, "2": offset}}
+
+    reader = StreamReader(read_options(topic.options(maxOffsetsPerTrigger=30), streaming=True))
+    topic.write(100, partition=2)
+    reader.partitions(at(20), at(20))  # how PySpark 4.0 and 4.1 tell where a query goes on
+    assert reader.latestOffset() == at(100), "all that availableNow asks there"
+    reader.partitions(at(20), at(100))
+    topic.write(50, 100, partition=2)
+    assert reader.latestOffset() == at(130)
 
 
 def test_a_query_from_the_latest_writes_down_its_beginning_and_then_reads(

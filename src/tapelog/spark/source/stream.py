@@ -65,6 +65,8 @@ class StreamReader(Prompt, DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._first_end: Offsets | None = None
         """Where the first batch of such a run ends, once Spark has asked for its ranges."""
         self._end: Offsets | None = None
+        self._asked = False
+        """Whether Spark has asked how far a batch goes."""
         self._available: Offsets | None = None
         self._available_now = False
         self._pinned: Offsets | None = None
@@ -91,14 +93,20 @@ class StreamReader(Prompt, DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable() if options.min_offsets is None else ReadMinRows(options.min_offsets)
 
     def latestOffset(self, start: dict[str, Any] | None = None, limit: Any = None) -> dict[str, Any]:
-        """How far the next batch goes. PySpark 4.0 and 4.1 give no start: then the last batch's end is taken."""
+        """How far the next batch goes.
+
+        PySpark 4.0 and 4.1 give no start: then the last batch's end is taken. Nor do they tell that a query is to end
+        with what is there now. Such a query asks once: therefore what is answered first is everything.
+        """
         with explained(), view_of(self.options.connection) as view:
             begins = offsets_from_checkpoint(start) if start is not None else self._end or self._initial
             self._publish(begins)
             if self._available_now and self._pinned is None:
                 self._pinned = self._advance(view, begins or {}, everything=True).available
             no_limit = ReadAllAvailable is not None and isinstance(limit, ReadAllAvailable)
-            step = self._advance(view, begins or {}, everything=no_limit or begins is None)
+            first = begins is None or (start is None and not self._asked)
+            step = self._advance(view, begins or {}, everything=no_limit or first)
+        self._asked = True
         if self._available_now and begins == self._pinned:
             self.stop()  # the query ends here, and Spark kills this process before it could do that later
         self._pace, self._available = step.pace, step.available
