@@ -41,6 +41,14 @@ _TORN: Final = (
     "Some of the files below checkpointLocation were deleted, or it was put back in part.",
     "Put back all of it, or begin with a new checkpointLocation (startingOffsets tells where).",
 )
+_IS_TAKEN: Final = re.compile(r"\[CONCURRENT_STREAM_LOG_UPDATE\](?s:.*)Relation\[.*\] tapelog")
+_TAKEN: Final = (
+    "The checkpoint has this batch already.",
+    "Another query runs on the same checkpointLocation, or some of the files below it were deleted.",
+    "Stop the other query; or put back all of the checkpoint, or begin with a new checkpointLocation.",
+)
+_KNOWN: Final = ((_IS_TORN, _TORN), (_IS_TAKEN, _TAKEN))
+"""What Spark says itself, and what that means."""
 
 SILENCED: Final = "|".join(
     (
@@ -61,7 +69,7 @@ def ours(text: str) -> list[str] | None:
     """The lines that explain a failure, out of all that Spark says about it; None where it is not one of ours."""
     found = _OURS.search(text)
     if found is None:
-        return list(_TORN) if _IS_TORN.search(text) else None
+        return next((list(lines) for wording, lines in _KNOWN if wording.search(text)), None)
     lines = []
     for line in found[1].splitlines():
         end = _END.search(line)

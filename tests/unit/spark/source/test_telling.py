@@ -33,6 +33,11 @@ assertion failed SQLSTATE: XXKST
 Logical Plan:
 +- ~StreamingDataSourceV2ScanRelation[key#7, value#8] tapelog
 """
+TAKEN = f"""[STREAM_FAILED] Query [id = 2b6bb2b5-9fc5-4c7f-89bb-c536eb7e2b28, runId = {RUN}] ended: \
+[CONCURRENT_STREAM_LOG_UPDATE] Concurrent update to the log. Multiple streaming jobs detected for 0.
+Logical Plan:
++- ~StreamingDataSourceV2ScanRelation[key#7, value#8] {{source}}
+"""
 
 
 @pytest.mark.parametrize(
@@ -61,6 +66,12 @@ def test_what_is_not_ours_is_left_alone() -> None:
 def test_half_a_checkpoint_is_named() -> None:
     lines = ours(TORN)
     assert lines is not None and len(lines) == 3 and "checkpointLocation" in "".join(lines)
+
+
+def test_a_batch_that_the_checkpoint_has_already_is_explained_where_the_source_is_ours() -> None:
+    lines = ours(TAKEN.format(source="tapelog"))
+    assert lines is not None and len(lines) == 3 and "checkpointLocation" in "".join(lines)
+    assert ours(TAKEN.format(source="kafka")) is None
 
 
 class Told:
