@@ -1,7 +1,8 @@
 """`make test-spark-versions`: tests/spark and a probe of features on every PySpark from 4.0 on, as a table.
 
 Each version gets an environment of its own below .tools/spark-versions (half a gigabyte each, made once). Everything
-but PySpark is pinned as in requirements/. VERSIONS="4.0 4.3" limits it; --probe leaves the tests out.
+but PySpark is pinned as in requirements/. Spark's own Kafka connector is fetched where Maven is. VERSIONS="4.0 4.3"
+limits it; --probe leaves the tests out.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ VERSIONS = ("4.0", "4.1", "4.2", "4.3")
 FREE = ("pyspark", "py4j")
 CONNECT = ("grpcio", "grpcio-status", "googleapis-common-protos", "zstandard")
 """What Spark Connect needs beside PySpark."""
+WORKERS = 2
 TESTS_S_MAX, PROBE_S_MAX = 1800, 600
 
 
@@ -39,6 +41,7 @@ def main() -> int:
         python = environment(version)
         row = {"PySpark": said([str(python), "-c", "import pyspark; print(pyspark.__version__)"])}
         if not asked.probe:
+            subprocess.run([str(python), "-m", "bench.spark.connector"], cwd=ROOT, env=settings(), check=False)
             row["tests/spark"], ok = tests(python)
             failed |= not ok
         row |= probe(python, [])
@@ -89,7 +92,8 @@ def tests(python: Path) -> tuple[str, bool]:
     """tests/spark with that PySpark: how many passed, and whether all did."""
     report = HOME / "report.json"
     report.unlink(missing_ok=True)
-    words = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", "--timeout", "300", "tests/spark"]
+    words = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", "--timeout", "300"]
+    words += ["-n", str(WORKERS), "--dist", "loadfile", "tests/spark"]
     env = settings() | {"TAPELOG_REPORT": str(report)}
     began = time.monotonic()
     code = subprocess.run(words, cwd=ROOT, env=env, timeout=TESTS_S_MAX, check=False).returncode

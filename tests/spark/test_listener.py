@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from tests.spark.conftest import Topic
+from tests.spark.conftest import Topic, before_42, limits_are_told
 from tests.support.kafka_dumper import LIB
 from tests.support.waiting import until
 
 pytest.importorskip("pyspark", reason="needs pyspark (requirements/spark.txt)")
 
 NOTHING = -1001
+FROM_42 = pytest.mark.skipif(not limits_are_told(), reason="PySpark asks a source in Python so much from 4.2 on")
 
 
 def committed(topic: Topic, group: str) -> list[int]:
@@ -62,17 +63,23 @@ def tool(topic: Topic, group: str) -> list[str]:
 def test_a_query_publishes_its_last_batch_too_to_the_group_of_its_name(
     spark: Any, topic: Topic, tmp_path: Path, listening: None
 ) -> None:
-    from tapelog.spark.listener.progress import lag
-
     name = f"revenue-{topic.name}"
     topic.write(90)
-    query = run(spark, topic, tmp_path, name, maxOffsetsPerTrigger=40)
+    run(spark, topic, tmp_path, name, maxOffsetsPerTrigger=40)
     until(lambda: committed(topic, name) == ends(topic), "everything committed", seconds=30)
-    behind = [int(found["maxOffsetsBehindLatest"]) for (found,) in map(lag, query.recentProgress) if found]
-    assert behind[0] > 0 and behind[-1] == 0, query.recentProgress
     topic.write(30)
     out = tool(topic, name)
     assert sum(int(line.split()[5]) for line in out if topic.name in line.split()) == 30, out
+
+
+@FROM_42
+def test_progress_tells_how_far_a_query_is_behind(spark: Any, topic: Topic, tmp_path: Path, listening: None) -> None:
+    from tapelog.spark.listener.progress import lag
+
+    topic.write(90)
+    query = run(spark, topic, tmp_path, maxOffsetsPerTrigger=40)
+    behind = [int(found["maxOffsetsBehindLatest"]) for (found,) in map(lag, query.recentProgress) if found]
+    assert behind[0] > 0 and behind[-1] == 0, query.recentProgress
 
 
 def test_the_group_may_be_named(spark: Any, topic: Topic, tmp_path: Path, listening: None) -> None:
@@ -82,6 +89,7 @@ def test_the_group_may_be_named(spark: Any, topic: Topic, tmp_path: Path, listen
     until(lambda: committed(topic, given) == ends(topic), "the given group", seconds=30)
 
 
+@FROM_42
 def test_the_source_publishes_by_itself_where_an_option_says_so(
     spark: Any, topic: Topic, tmp_path: Path, listening: None
 ) -> None:
@@ -90,6 +98,19 @@ def test_the_source_publishes_by_itself_where_an_option_says_so(
     run(spark, topic, tmp_path, name, progressGroup=group, maxOffsetsPerTrigger=25)
     until(lambda: committed(topic, group) == ends(topic), "everything committed", seconds=30)
     assert committed(topic, name) == [NOTHING] * 3  # the listener leaves it to the source
+
+
+@before_42
+def test_the_source_publishes_what_availableNow_has_read_when_the_query_goes_on(
+    spark: Any, topic: Topic, tmp_path: Path, listening: None
+) -> None:
+    topic.write(60)
+    group = f"own-{topic.name}"
+    run(spark, topic, tmp_path, progressGroup=group)
+    read = ends(topic)
+    topic.write(30)
+    run(spark, topic, tmp_path, progressGroup=group)
+    until(lambda: committed(topic, group) == read, "what the first run read", seconds=30)
 
 
 def test_each_source_of_a_query_is_published_and_only_ours(

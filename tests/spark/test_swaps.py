@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from confluent_kafka.admin import AdminClient, NewPartitions
 
-from tests.spark.conftest import Topic, connector_jars
+from tests.spark.conftest import Topic, connector_jars, connector_replays, limits_are_told
 
 pytest.importorskip("pyspark", reason="needs pyspark (requirements/spark.txt)")
 pytestmark = pytest.mark.skipif(
@@ -30,9 +30,16 @@ class Query:
         self.options = topic.options(startingOffsets="earliest", maxOffsetsPerTrigger=ROWS_PER_BATCH, **more)
         self.batches: dict[int, Counter[tuple[int, int, bytes]]] = {}
         self.replayed: list[int] = []
+        self._left = False
+        """Whether the last batch was left without its commit."""
 
     def run(self, source: str) -> None:
-        """Everything that is there now, in several batches."""
+        """Everything that is there now, in several batches. (Before PySpark 4.2, one that was left is a run.)"""
+        for _ in range(2 if self._left and not limits_are_told() else 1):
+            self._run(source)
+        self._left = False
+
+    def _run(self, source: str) -> None:
         frame = self.spark.readStream.format(source).options(**self.options).load()
         writer = frame.select("partition", "offset", "value").writeStream.foreachBatch(self._keep)
         query = writer.option("checkpointLocation", str(self.checkpoint)).trigger(availableNow=True).start()
@@ -52,6 +59,7 @@ class Query:
         last = max((path for path in commits.glob("[0-9]*")), key=lambda path: int(path.name))
         last.unlink()
         (commits / f".{last.name}.crc").unlink(missing_ok=True)
+        self._left = True
 
     def rows(self) -> Counter[tuple[int, int, bytes]]:
         """All of them, each as often as it was delivered in batches of different numbers."""
@@ -73,11 +81,12 @@ def test_ten_swaps_on_one_checkpoint_lose_and_repeat_no_row(spark: Any, topic: T
             more_partitions(topic, 4)  # read from its first offset by whichever source meets it
             topic.write(5, SWAPS * ROWS * 10, partition=3)
         query.run(sources[number % 2])
-        if number % 3 == 1:
-            query.die_before_the_last_commit()  # the other source replays the batch
+        if number % 3 == 1 if connector_replays() else number in (2, 4, 6):
+            query.die_before_the_last_commit()  # the other source replays the batch; where Spark's cannot, only ours
     rows = query.rows()
     assert max(rows.values()) == 1, [row for row, times in rows.items() if times > 1]
     written = [*range((SWAPS + 1) * ROWS), *range(SWAPS * ROWS * 10, SWAPS * ROWS * 10 + 5)]
     assert Counter(value for _, _, value in rows.elements()) == Counter(b"v%d" % number for number in written)
     assert len(query.replayed) >= 3, query.replayed
-    assert len(query.batches) > SWAPS * 1.5, "limits of both sources count"
+    many = 2 if limits_are_told() else 1.5
+    assert len(query.batches) >= SWAPS * many, "limits of both sources count, of ours from PySpark 4.2 on"
