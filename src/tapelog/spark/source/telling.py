@@ -35,7 +35,10 @@ _OWN: Final = "TapelogError"
 _OURS: Final = re.compile(r"TapelogError: ((?:.+\n?)+)")
 _RUN: Final = re.compile(r"runId = ([0-9a-f-]{36})")
 _END: Final = re.compile(r"\s*(SQLSTATE: \w+|===|JVM stacktrace|Driver stacktrace|Traceback|at [\w.$/]+\()")
-_IS_TORN: Final = re.compile(r"assertion failed(?s:.*)(\.initializeExecution\(|Relation\[.*\] tapelog)")
+_IS_TORN: Final = re.compile(
+    r"(assertion failed|\[STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY\])"
+    r"(?s:.*)(\.initializeExecution\(|Relation\[.*\] tapelog)"
+)
 _TORN: Final = (
     "The checkpoint is not whole: its offsets are older than its commits.",
     "Some of the files below checkpointLocation were deleted, or it was put back in part.",

@@ -63,8 +63,9 @@ def test_what_is_not_ours_is_left_alone() -> None:
     assert ours(TORN.replace("] tapelog", "] kafka")) is None
 
 
-def test_half_a_checkpoint_is_named() -> None:
-    lines = ours(TORN)
+@pytest.mark.parametrize("wording", ["assertion failed", "[STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY] The checkpoint"])
+def test_half_a_checkpoint_is_named(wording: str) -> None:
+    lines = ours(TORN.replace("assertion failed", wording))
     assert lines is not None and len(lines) == 3 and "checkpointLocation" in "".join(lines)
 
 
