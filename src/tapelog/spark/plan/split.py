@@ -23,7 +23,7 @@ PIECE_BYTES_MIN: Final = 32 * 1024 * 1024
 
 PIECE_BYTES: Final = 256 * 1024 * 1024
 """A piece where nobody says how many slots there are: twice what Spark takes for files. They are read in a third of a
-second, and between two tasks a slot stands still for a twentieth of one (Spark's Python workers clean up)."""
+second, and between two tasks a slot stands still for a hundredth of one (Spark's scheduler, its Python workers)."""
 
 PIECE_OFFSETS: Final = 1_000_000
 """A piece of a stream: a number of offsets, since bytes are guessed anew each time, and a replay must cut alike."""

@@ -1,12 +1,12 @@
 """Ranges into tasks: where the slots are known, each gets a like share of the bytes.
 
-A task has a price of its own, which is why there are few: between two of them a slot stands still for a twentieth of a
-second (Spark's scheduler, the hand-over to Python), in which it would have read 50 MB. So a task reads several ranges
+A task has a price of its own, which is why there are few: between two of them a slot stands still for a hundredth of a
+second (Spark's scheduler, the hand-over to Python), and each looks up what it reads. So a task reads several ranges
 where they are small, and a large range is cut where slots would have nothing to do. Tasks cover the ranges exactly, in
 their order.
 
-For batches only: in a stream the cuts must be a function of start and end alone, since a sink tells a replayed batch by
-its tasks.
+Only for what is read once: elsewhere the cuts must be a function of start and end alone, since a sink tells a replayed
+batch by its tasks.
 """
 
 from __future__ import annotations

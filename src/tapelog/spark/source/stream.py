@@ -55,6 +55,12 @@ FLUSH_SECONDS: Final = 2.0
 """How long a query that ends waits for its last commit of progress."""
 
 
+_UNLIMITED: Final = (
+    "The first batch of this run reads all there is, whatever limits it has: PySpark before 4.2 tells a source neither "
+    "where the query stands nor that it is to end with what is there now."
+)
+
+
 class StreamReader(Prompt, DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
     """Reads a topic for as long as the query runs."""
 
@@ -105,6 +111,8 @@ class StreamReader(Prompt, DataSourceStreamReader, SupportsTriggerAvailableNow):
                 self._pinned = self._advance(view, begins or {}, everything=True).available
             no_limit = ReadAllAvailable is not None and isinstance(limit, ReadAllAvailable)
             first = begins is None or (start is None and not self._asked)
+            if first and (self.options.max_offsets is not None or self.options.max_bytes is not None):
+                LOG.warning(_UNLIMITED)
             step = self._advance(view, begins or {}, everything=no_limit or first)
         self._asked = True
         if self._available_now and begins == self._pinned:

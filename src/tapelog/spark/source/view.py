@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 from tapelog.client import metadata, offsets
 from tapelog.client.cluster import Cluster
@@ -12,8 +13,8 @@ from tapelog.client.metadata import TopicInfo
 from tapelog.client.pool import lend
 from tapelog.client.settings import ConnectionSettings
 from tapelog.spark.plan.history import cut_by_objects, with_history
-from tapelog.spark.plan.limits import Latest
 from tapelog.spark.plan.options import ReadOptions
+from tapelog.spark.plan.split import split_evenly
 from tapelog.spark.plan.stored import History
 from tapelog.spark.plan.tasks import Task, tasks
 from tapelog.spark.plan.values import Offsets, Plan, Range, TopicPartition, Weights
@@ -65,19 +66,22 @@ class ClusterView:
         shelves = self._shelves(plan, options)
         return [with_history(piece, shelves.get(piece.of)) for piece in plan.ranges]
 
-    def tasks(self, plan: Plan, options: ReadOptions, slots: int | None) -> Sequence[Task]:
+    def tasks(self, plan: Plan, options: ReadOptions, slots: int | None, *, fixed: bool) -> Sequence[Task]:
         """What each task of a batch reads; a range each where the options say how to cut.
 
-        Slots count where the end is what is there now. A read with a given end may be repeated: with like tasks, then.
+        `fixed`: what is read does not end with whatever is there now, and may be read again, for a sink that tells a
+        repetition by its tasks. They are a function of the offsets alone then, as in a stream.
         """
-        ranges = self.stocked(plan, options)
-        if options.min_partitions is not None or options.max_records is not None or not ranges:
-            return [(piece,) for piece in ranges]
-        pieces = cut_by_objects(ranges)
+        if options.min_partitions is not None or options.max_records is not None or not plan.ranges:
+            return [(piece,) for piece in self.stocked(plan, options)]
+        if fixed:
+            even = replace(plan, ranges=split_evenly(plan.ranges))
+            return [(piece,) for piece in self.stocked(even, options)]
+        pieces = cut_by_objects(self.stocked(plan, options))
         stored = [(piece,) for piece in pieces if piece.history is not None]
         fetched = [piece for piece in pieces if piece.history is None]
         weights = self.weights(dict.fromkeys(piece.of for piece in fetched)) if fetched else {}
-        return sorted([*stored, *tasks(fetched, weights, slots if isinstance(options.ending, Latest) else None)])
+        return sorted([*stored, *tasks(fetched, weights, slots)])
 
     def _shelves(self, plan: Plan, options: ReadOptions) -> Mapping[TopicPartition, History]:
         if options.tier is None:

@@ -17,14 +17,13 @@ PLACE = "TAPELOG_PYSPARK"
 
 
 def without_zips(path: "list[str]", place: str) -> "list[str]":
-    """The path without Spark's zips, if what they hold lies below `place`, which is on it."""
-    if place not in path:
-        return path
+    """The path without Spark's zips, where what they hold is found in `place` then, and nowhere before it."""
 
-    def has(name: str) -> bool:
-        return os.path.isfile(os.path.join(place, name, "__init__.py"))
+    def found(name: str) -> bool:
+        files = [entry for entry in path if os.path.isfile(os.path.join(entry, name, "__init__.py"))]
+        return files[:1] == [place]
 
-    zips = {"pyspark.zip": has("pyspark"), "py4j": has("pyspark") and has("py4j")}
+    zips = {"pyspark.zip": found("pyspark"), "py4j": found("pyspark") and found("py4j")}
     return [entry for entry in path if not zips.get(_kind(entry), False)]
 
 

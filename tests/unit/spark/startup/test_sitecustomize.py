@@ -53,6 +53,13 @@ def test_a_place_that_is_not_on_the_path_changes_nothing(world: Path) -> None:
     assert run(world, TELL, place=world / "files") == "zip zip"
 
 
+def test_a_third_pyspark_on_the_path_does_not_come_before_the_drivers(world: Path) -> None:
+    (world / "third" / "pyspark").mkdir(parents=True)
+    (world / "third" / "pyspark" / "__init__.py").write_text("WHERE = 'third'\n")
+    assert run(world, TELL, world / "third", world / "files", place=world / "files") == "zip zip"
+    assert run(world, TELL, world / "files", world / "third", place=world / "files") == "files files"
+
+
 def test_a_place_without_py4j_keeps_the_zip_of_that(world: Path) -> None:
     (world / "files" / "py4j" / "__init__.py").unlink()
     assert run(world, TELL, world / "files", place=world / "files") == "files zip"
