@@ -40,7 +40,11 @@ _LOCAL: Final = re.compile(r"local(\[.*\])?")
 def prepare(spark: Any) -> None:
     """In local mode: the driver's Python (unless somebody has chosen one) and PySpark, and the number of slots."""
     context = getattr(spark, "sparkContext", None)  # a session of Spark Connect has none
-    if context is None or not _LOCAL.fullmatch(context.master):
+    if context is None:
+        return
+    if not _LOCAL.fullmatch(context.master):
+        if SLOTS in os.environ:  # of a local master whose worker has started this driver
+            context.environment[SLOTS] = ""
         return
     if VARIABLE not in os.environ and not context.getConf().get(SETTING):
         context.pythonExec = sys.executable

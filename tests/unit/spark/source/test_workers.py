@@ -70,6 +70,12 @@ def test_a_clusters_workers_keep_theirs(master: str) -> None:
     assert (context.pythonExec, context.environment) == ("python3", {})
 
 
+def test_a_cluster_has_no_slots_of_a_local_session_that_its_driver_was_started_in(monkeypatch: Any) -> None:
+    monkeypatch.setenv(SLOTS, "2")
+    monkeypatch.setenv(SLOTS, prepared("yarn").environment[SLOTS])
+    assert slots() is None
+
+
 def test_a_python_that_was_chosen_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     assert prepared("local[2]", {SETTING: "python3.12"}).pythonExec == "python3"
     monkeypatch.setenv(VARIABLE, "python3.12")
