@@ -28,6 +28,9 @@ def test_workers_import_pyspark_from_where_the_driver_does(registered: Any) -> N
     assert registered.sparkContext.parallelize([0], 1).map(where).collect() == [pyspark.__file__]
 
 
+@pytest.mark.skipif(
+    pyspark.__version__.startswith("4.0."), reason="PySpark 4.0 keeps a source that it has found: it tells it no slots"
+)
 def test_three_small_partitions_are_read_by_the_two_slots(registered: Any, topic: Topic) -> None:
     for partition in range(3):
         topic.write(10, first=10 * partition, partition=partition)
