@@ -5,9 +5,12 @@ Hot: compiled with mypyc where possible.
 
 from __future__ import annotations
 
+from mypy_extensions import mypyc_attr
+
 from tapelog.wire.values import Region
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)  # tests watch it let go
 class MemoryRegion(Region):
     """Views that stay as they are until it is released. `size` is what is still to be sent."""
 
