@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar
 
 from tapelog.base.timers import Timers
@@ -30,7 +31,7 @@ R = TypeVar("R")
 class SeamWorld:
     """See the module. `log` begins in the tier from `move` on; `twin` never does."""
 
-    def __init__(self, seed: int, block_bytes: int, cache_bytes: int) -> None:
+    def __init__(self, seed: int, block_bytes: int, cache_bytes: int, parallel_max: int = 3) -> None:
         self.chance = SimEntropy(seed)
         self.clock = SimClock()
         self.timers = Timers(self.clock)
@@ -40,7 +41,7 @@ class SeamWorld:
         self.store = SimStore(self.bucket, self.timers, self.chance.fork())
         self.copies = Copies(self.bucket, TOPIC_ID)
         self.copies.put(self.copies.head)
-        self.pieces = Pieces(self.store, self.timers, cache_bytes, 3, block_bytes)
+        self.pieces = Pieces(self.store, self.timers, cache_bytes, parallel_max, block_bytes)
         self.view = View(self.pieces, TOPIC_ID, 0)
         self.epoch = 0
         self.sequences: dict[int, int] = {}
@@ -161,6 +162,14 @@ class SeamWorld:
             data, at = data[len(whole) :], region.next_offset
         assert at == found[1]
         return found
+
+    def turn_to(self, place: int) -> None:
+        """Somebody else begins to read at the beginning of some segment, and does not wait for what he asked for."""
+        starts = [max(entry.first_offset, self.log.start_offset) for entry in self.copies.head.segments]
+        offset = starts[place % len(starts)] if starts else self.log.local_start_offset
+        if offset < self.log.local_start_offset:
+            with suppress(NotHereError, UnreadableError):
+                reading.read(self.view, self.log, offset, 1000, self.log.written_end, True)
 
     def check_aborted(self, start: int, upper: int) -> None:
         """The aborted transactions of a range that begins in the tier."""

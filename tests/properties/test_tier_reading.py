@@ -12,7 +12,7 @@ from tapelog.wire.errors import ErrorCode
 from tests.properties.seam_world import SeamWorld
 
 STEPS = ["append"] * 12 + ["end"] * 3 + ["upload"] * 3 + ["let_go"] * 2 + ["trim"]
-WEATHER = st.sampled_from([(0, 0, 0), (30, 0, 0), (50, 50, 0), (20, 30, 20)])
+WEATHER = st.sampled_from([(0, 0, 0), (5, 0, 0), (30, 0, 0), (50, 50, 0), (20, 30, 20)])
 
 
 @pytest.fixture(autouse=True)
@@ -55,8 +55,9 @@ def read_all(world: SeamWorld, max_bytes: int) -> None:
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     seed=st.integers(0, 2**32),
-    block=st.sampled_from([61, 100, 333, 700, 5000]),
+    block=st.sampled_from([61, 100, 333, 700, 1500, 5000]),
     cache=st.sampled_from([20_000, 200_000]),
+    parallel=st.sampled_from([1, 2, 10]),
     weather=WEATHER,
     steps=st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 1000)), min_size=60, max_size=200),
     questions=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 3000), st.booleans()), max_size=30),
@@ -65,17 +66,20 @@ def test_a_reader_cannot_tell_where_the_seam_is(
     seed: int,
     block: int,
     cache: int,
+    parallel: int,
     weather: tuple[int, int, int],
     steps: list[tuple[str, int]],
     questions: list[tuple[int, int, bool]],
 ) -> None:
-    world = SeamWorld(seed, block, cache)
+    world = SeamWorld(seed, block, cache, parallel)
     live(world, steps)
     set_weather(world, weather)
     start, end = world.log.start_offset, world.log.written_end
     for place, size, min_one in questions:
         if end > start:
             offset = start + place % (end - start)
+            for other in range(place % 7):
+                world.turn_to(place // 7 + other)
             _, following = world.read(offset, size, min_one)
             world.check_aborted(offset, max(following, offset + 1))
             world.check_time(world.clock.wall_ms() - place % 3000)

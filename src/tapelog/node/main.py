@@ -200,8 +200,12 @@ def _store(config: NodeConfig, reactor: Reactor, core: NodeCore) -> ObjectStore 
     url, endpoint = tier_url(config), settings.string("tapelog.tier.endpoint")
     own = not settings.string("tapelog.tier.url")
     memory = Memory(f"{config.metadata_log_dir}/{NOTE}", own, lambda: has_tiered_topics(core.image))
+
+    def complain(line: str) -> None:
+        reactor.post(lambda: core.dispatcher.complain(line))
+
     return ThreadedStore(
-        lambda: open_backend(url, endpoint, memory),
+        lambda: open_backend(url, endpoint, memory, complain),
         reactor.post,
         copiers=min(COPIERS_MAX, settings.whole("remote.log.manager.copier.thread.pool.size")),
         bytes_per_second=lambda: 1 if core.tier is None else core.tier.bytes_per_second,

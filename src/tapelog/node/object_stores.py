@@ -98,17 +98,24 @@ def check_url(url: str) -> str:
     return scheme
 
 
-def open_backend(url: str, endpoint: str = "", memory: Memory | None = None) -> Backend:
+def open_backend(
+    url: str,
+    endpoint: str = "",
+    memory: Memory | None = None,
+    complain: Callable[[str], None] | None = None,
+) -> Backend:
     """The store behind a URL: file:///directory, s3://bucket/prefix, gs://…, az://container/prefix. Credentials come
     from the environment, as their vendors' tools read them; endpoint is where to find it if not at the vendor's;
-    memory what a node knows of a directory. RefusedError for a URL that is none."""
+    memory what a node knows of a directory; complain takes lines for the log, on any thread. RefusedError for a URL
+    that is none."""
     scheme = check_url(url)
     if scheme == "file":
         from tapelog.node.directory_store import DirectoryBackend
 
         return DirectoryBackend("/" + url.partition("://")[2].lstrip("/"), memory)
     try:
-        return ObstoreBackend(_raw(scheme, url, endpoint), plain=scheme == "s3" and endpoint.startswith("http://"))
+        plain = scheme == "s3" and endpoint.startswith("http://")
+        return ObstoreBackend(_raw(scheme, url, endpoint), plain=plain, complain=complain)
     except ImportError as error:
         raise RefusedError(f"{url} needs the package obstore: pip install obstore ({error})") from error
     except StoreError:
@@ -135,17 +142,18 @@ def _raw(scheme: str, url: str, endpoint: str) -> Raw:
 
 
 class ObstoreBackend:
-    """S3, GCS, Azure. plain: ranges may be read without encryption, and then are received where they stay."""
+    """S3, GCS, Azure. plain: ranges may be read without encryption, and then are received where they stay; complain is
+    told where that fails."""
 
     _direct: RangedReads | None = None
 
-    def __init__(self, raw: Raw, *, plain: bool = False) -> None:
+    def __init__(self, raw: Raw, *, plain: bool = False, complain: Callable[[str], None] | None = None) -> None:
         import obstore
 
         self._raw = raw
         self._obstore = obstore
         if plain:
-            self._direct = RangedReads(self._signed)
+            self._direct = RangedReads(self._signed, complain)
 
     def _signed(self, name: str) -> str:
         raw: Any = self._raw

@@ -22,7 +22,9 @@ from urllib.parse import urlsplit
 
 CONNECT_S: Final = 5
 STALL_S: Final = 30
-"""So long an answer may take; obstore is more patient."""
+"""So long an answer may bring nothing."""
+LEAST_BYTES_PER_S: Final = 128 * 1024
+"""All of an answer may take so much longer than that. As slow as obstore still has a block within its time."""
 SIGNED_S: Final = 900
 RENEWED_S: Final = 600
 """For how long a URL is signed, and how long it is used."""
@@ -32,7 +34,7 @@ IDLE_S: Final = 15
 HEAD_BYTES_MAX: Final = 8 * 1024
 FAILURES_MAX: Final = 8
 REST_S: Final = 60
-"""After so many failures in a row obstore is asked at once, for a while."""
+"""After so many failures in a row obstore is asked at once, for a while. So seldom is told, too, why one failed."""
 PROXIES: Final = ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY")
 
 WAKES_AT: Final = (512 * 1024, 64 * 1024, 1)
@@ -48,7 +50,10 @@ STALE: Final = 1
 """The server had closed the connection before it was used again."""
 REFUSED: Final = 2
 """An answer that does not concern the way here: no such object, or it is shorter."""
-FAILED: Final = 3
+
+
+class AnswerError(Exception):
+    """An answer that is of no use here; the text says why."""
 
 
 class Signed:
@@ -67,14 +72,17 @@ class Signed:
 
 
 class RangedReads:
-    """See the module. sign: a URL with which an object may be read for SIGNED_S seconds."""
+    """See the module. sign: a URL with which an object may be read for SIGNED_S seconds. complain, from any thread:
+    one line, without URLs, which let their readers in."""
 
-    def __init__(self, sign: Callable[[str], str]) -> None:
+    def __init__(self, sign: Callable[[str], str], complain: Callable[[str], None] | None = None) -> None:
         self._sign = sign
+        self._complain = complain
         self._signed: dict[str, Signed] = {}
         self._idle: deque[Connection] = deque()
         self._failures = 0
         self._rests_until = 0.0
+        self._quiet_until = 0.0
         self.usable = not any(os.environ.get(name) for name in PROXIES)
         self.filled = 0
         """How often it went well."""
@@ -94,22 +102,27 @@ class RangedReads:
 
         try:
             outcome = self._read(self._signed_now(name, now), position, into, one_more)
-        except Exception:
-            outcome = FAILED
+            if outcome == FILLED:
+                self.filled += 1
+                self._failures = 0
+                return good
+        except Exception as error:
+            self._failed(_why(error))
         except BaseException as error:
             if type(error).__name__ != "PanicException":  # obstore's
                 raise
-            outcome = FAILED
-        if outcome == FILLED:
-            self.filled += 1
-            self._failures = 0
-            return good
+            self._failed(_why(error))
         self._signed.pop(name, None)
-        if outcome == FAILED:
-            self._failures += 1
-            if self._failures >= FAILURES_MAX:
-                self._failures, self._rests_until = 0, now + REST_S
         return good
+
+    def _failed(self, why: str) -> None:
+        now = time.monotonic()
+        self._failures += 1
+        if self._failures >= FAILURES_MAX:
+            self._failures, self._rests_until = 0, now + REST_S
+        if self._complain is not None and now >= self._quiet_until:
+            self._quiet_until = now + REST_S
+            self._complain(f"reading a block straight from the tier's store failed, obstore is asked instead: {why}")
 
     def _signed_now(self, name: str, now: float) -> Signed:
         found = self._signed.get(name)
@@ -160,7 +173,7 @@ class RangedReads:
 
 
 class Connection:
-    """One connection to a store; blocks for at most STALL_S at a time."""
+    """One connection to a store; blocks for at most STALL_S at a time, and in all for as much as `_in_time` lets it."""
 
     def __init__(self, address: tuple[str, int]) -> None:
         self.address = address
@@ -182,9 +195,9 @@ class Connection:
         self._socket.close()
 
     def read_into(self, where: Signed, position: int, into: Sequence[memoryview], filled: Callable[[], None]) -> int:
-        """Ask for the bytes and wait for them: FILLED, STALE, REFUSED or FAILED. filled is called for each piece of
-        memory when it is. OSError where it breaks."""
-        missing = sum(map(len, into))
+        """Ask for the bytes and wait for them: FILLED, STALE or REFUSED. filled is called for each piece of memory
+        when it is. OSError where it breaks, AnswerError where it is no good."""
+        begun, missing = time.monotonic(), sum(map(len, into))
         last = position + missing - 1
         request = f"GET {where.target} HTTP/1.1\r\nHost: {where.host}\r\nRange: bytes={position}-{last}\r\n\r\n"
         used, head = self.since > 0, memoryview(self._head)
@@ -196,16 +209,19 @@ class Connection:
                 return STALE
             raise
         if not got:
-            return STALE if used else FAILED
+            if used:
+                return STALE
+            raise AnswerError("it closed the connection")
         while (end := self._head.find(b"\r\n\r\n", 0, got)) < 0:
-            more = self._socket.recv_into(head[got:]) if got < HEAD_BYTES_MAX else 0
-            if not more:
-                return FAILED
-            got += more
-        outcome = self._judge(bytes(head[:end]), position, last)
-        early = head[end + 4 : got]
-        if outcome != FILLED or len(early) > missing:
-            return outcome if outcome != FILLED else FAILED
+            if got == HEAD_BYTES_MAX:
+                raise AnswerError("an endless head")
+            _in_time(begun, 0)
+            got += self._more(head[got:], HEAD_BYTES_MAX - got, 0)
+        if self._judge(bytes(head[:end]), position, last) == REFUSED:
+            return REFUSED
+        early, whole = head[end + 4 : got], missing
+        if len(early) > missing:
+            raise AnswerError("more than was asked for")
         for piece in into:
             at = min(len(early), len(piece))
             piece[:at] = early[:at]
@@ -214,12 +230,17 @@ class Connection:
                 wakes_at = next(count for count in WAKES_AT if count < missing or count == 1)
                 self._wake_at(wakes_at)
                 count = min(len(piece) - at, missing - wakes_at + (wakes_at == 1))
-                more = self._socket.recv_into(piece[at:], count, socket.MSG_WAITALL)
-                if not more:
-                    return FAILED
+                _in_time(begun, whole - missing)
+                more = self._more(piece[at:], count, socket.MSG_WAITALL)
                 at, missing = at + more, missing - more
             filled()
         return FILLED
+
+    def _more(self, into: memoryview, count: int, flags: int) -> int:
+        more = self._socket.recv_into(into, count, flags)
+        if not more:
+            raise AnswerError("it closed the connection in the middle of an answer")
+        return more
 
     def _wake_at(self, count: int) -> None:
         """Who waits here is woken when so many bytes have come. More must be missing whenever somebody waits: otherwise
@@ -232,20 +253,40 @@ class Connection:
         """Whether what follows this head is the range, whole and as it is stored."""
         lines = head.split(b"\r\n")
         words = lines[0].split(b" ", 2)
-        if len(words) < 2 or words[0] not in VERSIONS or words[1] not in (b"206", b"404", b"416"):
-            return FAILED
-        if words[1] != b"206":
+        if len(words) < 2 or words[0] not in VERSIONS:
+            raise AnswerError("no HTTP/1")
+        if words[1] in (b"404", b"416"):
             return REFUSED
+        if words[1] != b"206":
+            raise AnswerError(f"status {words[1][:3].decode('ascii', 'replace')}")
         fields: dict[bytes, bytes] = {}
         for line in lines[1:]:
             key, _, value = line.partition(b":")
             fields[key.strip().lower()] = value.strip()
         if b"transfer-encoding" in fields or b"content-encoding" in fields:
-            return FAILED
+            raise AnswerError("an encoded answer")
         self.lasts = words[0] == VERSIONS[0] and fields.get(b"connection", b"").lower() != b"close"
         expected = b"bytes %d-%d/" % (position, last)
         whole = fields.get(b"content-length") == b"%d" % (last - position + 1)
         return FILLED if whole and fields.get(b"content-range", b"").startswith(expected) else REFUSED
+
+
+def _in_time(begun: float, got: int) -> None:
+    """Whether an answer that has brought so much may bring the rest: the kernel bounds each wait, but one that drips
+    would never be over."""
+    if time.monotonic() - begun > STALL_S + got / LEAST_BYTES_PER_S:
+        raise AnswerError(f"it sent {got} bytes in {time.monotonic() - begun:.0f} seconds")
+
+
+def _why(error: BaseException) -> str:
+    """Without what other libraries' texts may hold."""
+    if isinstance(error, AnswerError):
+        return str(error)
+    if isinstance(error, BlockingIOError):
+        return f"nothing came for {STALL_S} seconds"
+    if isinstance(error, OSError) and error.errno:
+        return f"{type(error).__name__}: {error.strerror}"
+    return type(error).__name__
 
 
 def _makes_room(sock: socket.socket) -> bool:

@@ -63,6 +63,8 @@ class ThreadedStore:
                 self._post(partial(done, filled - 1, None))
 
         def over(error: StoreError | None) -> None:
+            if error is None and filled < len(into):  # what nobody filled holds anything
+                error = UnavailableError(f"{name}: {filled} of {len(into)} pieces came")
             for number in range(min(filled, len(into) - 1), len(into)):
                 done(number, error if number >= filled else None)
 

@@ -42,6 +42,27 @@ def test_one_fetch_is_answered_from_the_tier_for_several_partitions() -> None:
     assert all(values_of(part)[0][:6] == b"000003" for part in parts)
 
 
+def test_a_fetch_from_many_small_segments_leaves_everything_readable() -> None:
+    """Their tails are in the queue, behind as many calls as may be under way, while their only blocks are wanted."""
+    rig = TierRig(partitions=8)
+    values = [rig.fill(60, index) for index in range(8)]
+    local = [rig.move(index) for index in range(8)]
+    rig.read(0)
+    pieces = rig.reads.pieces
+    assert pieces.run_blocks() > 1
+    starts = [[entry.base_offset for entry in copies.head.segments] for copies in rig.copies]
+    for number in range(1, 5):
+        rig.client.call(
+            fetch_request(*(wants(index, starts[index][number]) for index in range(8)), max_wait_ms=500), 12
+        )
+        rig.node.pass_time(300)
+        pieces.invariants()
+    for index in range(8):
+        for offset in range(local[index]):
+            data = rig.read(offset, index)
+            assert (data.error_code, values_of(data)[0]) == (0, values[index][offset])
+
+
 def test_a_slow_tier_holds_up_nobody_who_reads_something_else() -> None:
     rig = TierRig(partitions=2)
     rig.fill(60, 0)

@@ -311,12 +311,13 @@ class Pieces:
             self.store.get_ranges(piece.name, [(piece.position, piece.size)], ranged)
 
     def _load_run(self, first: Piece) -> None:
-        """A block, and with it those behind it that wait to be read ahead."""
+        """A block, and with it those behind it that wait to be read ahead. Behind a segment's last one lies its tail,
+        which is no block and comes by itself."""
         run = [first]
         taken: list[Block | None] = [self._place(first)]
         for _ in range(self.run_blocks() - 1):
             piece = self._pieces.get((first.name, run[-1].position + run[-1].size))
-            if piece is None or piece not in self._ahead or self.quota.wait_ms() > 0:
+            if piece is None or piece.convert is not None or piece not in self._ahead or self.quota.wait_ms() > 0:
                 break
             if not self._make_room(piece.room, False):
                 break
@@ -325,8 +326,11 @@ class Pieces:
             run.append(piece)
             taken.append(self._place(piece))
         begun_ms = self.timers.clock.monotonic_ms()
+        broken = False
 
         def filled(number: int, error: StoreError | None) -> None:
+            nonlocal broken
+            told, broken = broken, error is not None  # what a call still owes when it breaks is told once
             block = taken[number]
             taken[number] = None  # only the loop holds blocks: a thread that lingers would give one back elsewhere
             if number == len(run) - 1:
@@ -334,7 +338,7 @@ class Pieces:
                 if error is None:
                     self._pace((self.timers.clock.monotonic_ms() - begun_ms) / len(run))
             assert block is not None
-            self._loaded(run[number], block if error is None else error)
+            self._loaded(run[number], block if error is None else error, told)
 
         self.store.read_into(first.name, first.position, [block.data for block in taken if block], filled)
 
@@ -346,7 +350,7 @@ class Pieces:
         block_ms = max(block_ms, 0.1)
         self._block_ms += (block_ms - self._block_ms) * (PACE if self._block_ms else 1.0)
 
-    def _loaded(self, piece: Piece, result: bytes | Block | StoreError) -> None:
+    def _loaded(self, piece: Piece, result: bytes | Block | StoreError, told: bool = False) -> None:
         piece.since_ms = self.timers.clock.monotonic_ms()
         if isinstance(result, StoreError):
             self._uncount(piece)
@@ -354,7 +358,7 @@ class Pieces:
             piece.failed = str(result)
             piece.arrived()
         elif isinstance(result, StoreError):
-            self._failed(piece, result)
+            self._failed(piece, result, told)
         else:
             self._take(piece, result)
         self._pump()
@@ -371,10 +375,11 @@ class Pieces:
             piece.failed = f"{piece.name}: {type(error).__name__}: {error}"
         piece.arrived()
 
-    def _failed(self, piece: Piece, error: StoreError) -> None:
-        """Later again, if somebody waits for it; else it is forgotten."""
+    def _failed(self, piece: Piece, error: StoreError, told: bool) -> None:
+        """Later again, if somebody waits for it; else it is forgotten. told: so was why."""
         self.failures += 1
-        self.complain(f"reading {piece.name} from the tier failed: {error}")
+        if not told:
+            self.complain(f"reading {piece.name} from the tier failed: {error}")
         if not piece.waiters:
             self._drop(piece)
             return
@@ -398,6 +403,7 @@ class Pieces:
         assert 0 <= self._stray() <= self.buffers.lent
         assert self.buffers.out + self.buffers.idle <= self.bytes_max
         assert all(piece.counted for piece in pieces if piece.here)
+        assert all(isinstance(piece.value, Block) == (piece.convert is None) for piece in pieces if piece.here)
         assert self.unread == sum(piece.room for piece in pieces if piece.unread)
         assert 0 <= self.under_way <= self.parallel_max
 

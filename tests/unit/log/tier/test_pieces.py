@@ -236,6 +236,37 @@ def test_a_call_for_several_blocks_takes_no_more_than_the_quota_has() -> None:
     assert shelf.store.calls_of_blocks[1:] == [(0, 3)], "a second is made up for, and one block may always come"
 
 
+def test_the_tail_behind_the_last_block_comes_by_itself() -> None:
+    for asked_first in (True, False):
+        shelf = Shelf(parallel=1)
+        shelf.read(20)
+        shelf.get(30)  # the only call that may be under way
+        if asked_first:
+            assert shelf.pieces.ahead("a", 2 * BLOCK, BLOCK, bytes.hex)
+            shelf.get(0)
+        assert shelf.pieces.blocks_ahead("a", 0, 2 * BLOCK) == 2 * BLOCK
+        assert shelf.pieces.ahead("a", 2 * BLOCK, BLOCK, bytes.hex)
+        shelf.pass_time()
+        assert shelf.store.calls_of_blocks == [(20, 1), (30, 1), (0, 2)]
+        assert shelf.pieces.get("a", 2 * BLOCK, BLOCK, bytes.hex) == shelf.bucket.objects["a"][200:300].hex()
+        assert shelf.get(1) == shelf.bucket.objects["a"][100:200]
+
+
+def test_why_a_call_for_several_blocks_failed_is_told_once() -> None:
+    shelf, said = Shelf(), []
+    shelf.pieces.complain = said.append
+    shelf.read(20)
+    shelf.store.breaks_after = 1
+    shelf.pieces.blocks_ahead("a", 0, 4 * BLOCK)
+    shelf.get(3, Waits())
+    shelf.pass_time(1)
+    assert said == ["reading a from the tier failed: broken off"]
+    assert shelf.pieces.failures == 3
+    shelf.store.breaks_after = 0
+    shelf.pass_time(150)
+    assert len(said) == 2, "the next call is told of, too"
+
+
 def test_who_reads_now_shares_what_may_be_here_in_advance() -> None:
     shelf = Shelf()
     assert [shelf.pieces.share(name) for name in ("p", "q", "p", "r", "s")] == [4, 2, 2, 1, 1]
