@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tapelog.spark.plan.errors import OptionError
 from tapelog.spark.plan.filters import Filter, keeps, narrow
 from tapelog.spark.plan.limits import Earliest, Latest
 from tapelog.spark.plan.loss import EndsEarly, Expired, Loss, judge
 from tapelog.spark.plan.options import ReadOptions
-from tapelog.spark.plan.resolve import assigned, check_all_there, resolve
+from tapelog.spark.plan.repeatable import plan_repeatable
+from tapelog.spark.plan.resolve import assigned, check_all_there, check_order, resolve
 from tapelog.spark.plan.split import split
 from tapelog.spark.plan.values import NO_WEIGHTS, Offsets, Plan, Range, TopicPartition, Weights
 from tapelog.spark.plan.view import View
@@ -30,10 +30,13 @@ def plan_batch(
     check_all_there(options.subscription, found, view)
     if not found:
         return Plan((), ("subscribePattern matches no topic: there is nothing to read.",))
+    if options.repeatable:
+        return plan_repeatable(options, view, found, filters)
     start = resolve(options.starting, found, view, options.isolation, starting=True)
     end = resolve(options.ending, found, view, options.isolation, starting=False)
     kept = [of for of in found if keeps(filters, of)]
-    _check_order(options, start, end, kept)
+    if not isinstance(options.starting, Earliest) and not isinstance(options.ending, Latest):
+        check_order({of: start[of] for of in kept}, end)
     start, end, warnings = _within(options, view, start, end, kept)
     whole = [Range(of.topic, of.partition, start[of], end[of]) for of in kept if start[of] < end[of]]
     narrowed = narrow(whole, filters, view, options.isolation)
@@ -44,17 +47,6 @@ def plan_batch(
         weights=weights,
     )
     return Plan(pieces, warnings)
-
-
-def _check_order(options: ReadOptions, start: Offsets, end: Offsets, kept: Sequence[TopicPartition]) -> None:
-    if isinstance(options.starting, Earliest) or isinstance(options.ending, Latest):
-        return
-    for of in kept:
-        if start[of] > end[of]:
-            raise OptionError(
-                f"The batch would start at offset {start[of]} of {of} and end at {end[of]}, before it.",
-                "Look at the starting… and ending… options: offsets and timestamps may not fit each other.",
-            )
 
 
 def _within(

@@ -2,8 +2,8 @@
 
 A range that a tier holds wholly or in part carries its objects; what lies in none is fetched by the same task. Objects
 are sealed and never change: every attempt reads the same rows. One that is gone by then (retention) sends the task to
-the broker, which tells what is lost. Where a range ends never depends on the tier in a stream: a replayed batch must
-make the same tasks, and the tier grows meanwhile.
+the broker, which tells what is lost. Where a range ends never depends on the tier in a stream or a `repeatable` batch:
+a repetition must make the same tasks, and the tier grows meanwhile.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ looked at, as in Spark.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from tapelog.spark.plan.errors import OptionError, listed
 from tapelog.spark.plan.given import Given
@@ -18,6 +18,8 @@ from tapelog.spark.plan.offsets import (
     timestamps_from_json,
 )
 from tapelog.spark.plan.values import EARLIEST, LATEST, TopicPartition
+
+STAYING_EXAMPLE: Final = '{"orders":{"0":23,"1":17}}'
 
 NoMatch: TypeAlias = Literal["error", "latest"]
 """What to do where no record is as young as the timestamp to start at."""
@@ -93,6 +95,27 @@ def check_ends_fit(start: Limit, end: Limit) -> None:
     elif isinstance(start, AtTimestamps) and isinstance(end, AtTimestamps):
         names = ("startingOffsetsByTimestamp", "endingOffsetsByTimestamp")
         _fit(dict(start.times_ms), dict(end.times_ms), *names)
+
+
+def check_stay(start: Limit, end: Limit) -> None:
+    """OptionError where a batch that is to be the same when repeated begins or ends at what moves by itself."""
+    moves = [_moving(start, EARLIEST, "startingOffsets", "earliest"), _moving(end, LATEST, "endingOffsets", "latest")]
+    found = [what for what in moves if what]
+    if found:
+        raise OptionError(
+            f"Option repeatable is true, but {' and '.join(found)}, which may be another offset at each repetition.",
+            f"Give startingOffsets and endingOffsets as offsets by partition, e.g. {STAYING_EXAMPLE}, or "
+            "startingTimestamp and endingTimestamp.",
+        )
+
+
+def _moving(limit: Limit, word: int, option: str, name: str) -> str:
+    """What is said of a limit that moves."""
+    if isinstance(limit, Earliest | Latest):
+        return f"{option} is {name}"
+    if isinstance(limit, AtOffsets) and (of := [of for of, offset in limit.offsets if offset == word]):
+        return f"{option} has {word} ({name}) for {listed(of)}"
+    return ""
 
 
 def _limit(given: Given, at_time: str, at_times: str, at_offsets: str, default: Limit) -> Limit:

@@ -45,7 +45,7 @@ SOURCE: Final = (
 )
 """What Spark's Kafka source takes."""
 
-BEYOND: Final = ("columns", "maxBytesPerTrigger", "maxDecompressedBytes", "progressGroup")
+BEYOND: Final = ("columns", "maxBytesPerTrigger", "maxDecompressedBytes", "progressGroup", "repeatable")
 """What this source takes on top."""
 
 TIER: Final = (

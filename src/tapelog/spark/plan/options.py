@@ -14,7 +14,14 @@ from tapelog.spark.plan.connection import connection_settings
 from tapelog.spark.plan.errors import DOCS, OptionError
 from tapelog.spark.plan.formats import CORRUPT, Chosen, ReadFormats, read_formats
 from tapelog.spark.plan.given import INT_MAX, Given
-from tapelog.spark.plan.limits import Latest, Limit, check_ends_fit, ending_limit, starting_limit
+from tapelog.spark.plan.limits import (
+    Latest,
+    Limit,
+    check_ends_fit,
+    check_stay,
+    ending_limit,
+    starting_limit,
+)
 from tapelog.spark.plan.names import check_source_option
 from tapelog.spark.plan.offsets import PARTITIONS_EXAMPLE, partitions_from_json
 from tapelog.spark.plan.pattern import compile_pattern
@@ -80,6 +87,8 @@ class ReadOptions:
     max_bytes: int | None = None
     min_partitions: int | None = None
     max_records: int | None = None
+    repeatable: bool = False
+    """A batch whose tasks are the same whenever it is repeated."""
     group_id: str | None = None
     group_id_prefix: str | None = None
     fetch_bytes: int = FETCH_BYTES
@@ -131,6 +140,9 @@ def read_options(options: Mapping[str, str], *, streaming: bool) -> ReadOptions:
     starting = starting_limit(given, streaming=streaming)
     ending = Latest() if streaming else ending_limit(given)
     check_ends_fit(starting, ending)
+    repeatable = given.flag("repeatable", False) and not streaming
+    if repeatable:
+        check_stay(starting, ending)
     subscription = _subscription(given)
     connection, unused = connection_settings(given)
     max_offsets = given.maybe_number("maxOffsetsPerTrigger", least=1)
@@ -159,6 +171,7 @@ def read_options(options: Mapping[str, str], *, streaming: bool) -> ReadOptions:
         max_bytes=given.maybe_bytes("maxBytesPerTrigger"),
         min_partitions=given.maybe_number("minPartitions", least=1, most=INT_MAX),
         max_records=given.maybe_number("maxRecordsPerPartition", least=1),
+        repeatable=repeatable,
         group_id=given.text("kafka.group.id"),
         group_id_prefix=given.text("groupIdPrefix"),
         fetch_bytes=_fetch_bytes(given),
@@ -210,6 +223,8 @@ def _refuse_or_warn(given: Given, streaming: bool) -> tuple[str, ...]:
                 "Leave it out; to read what is there and stop, use trigger(availableNow=True).",
             )
     warnings = ["endingTimestamp is ignored in streaming queries."] if given.has("endingTimestamp") else []
+    if given.has("repeatable"):
+        warnings.append("repeatable is ignored in streaming queries: their batches are, whatever it says.")
     if given.has("kafka.group.id") and given.has("groupIdPrefix"):
         warnings.append("groupIdPrefix is ignored: kafka.group.id is set.")
     return tuple(warnings)

@@ -51,9 +51,18 @@ def check_all_there(subscription: Subscription, found: Sequence[TopicPartition],
 
 
 def resolve(
-    limit: Limit, partitions: Sequence[TopicPartition], view: View, isolation: Isolation, *, starting: bool
+    limit: Limit,
+    partitions: Sequence[TopicPartition],
+    view: View,
+    isolation: Isolation,
+    *,
+    starting: bool,
+    staying: bool = False,
 ) -> dict[TopicPartition, int]:
-    """The offset that the limit means for each partition. PlanError where it names other ones, or finds none."""
+    """The offset that the limit means for each partition. PlanError where it names other ones, or finds none.
+
+    `staying`: no record as young as a timestamp is an error at either end, since latest is another offset each time.
+    """
     match limit:
         case Earliest():
             found: Offsets = view.earliest(partitions)
@@ -64,9 +73,9 @@ def resolve(
         case AtTimestamps(times, no_match):
             name = "startingOffsetsByTimestamp" if starting else "endingOffsetsByTimestamp"
             _same(dict(times), partitions, name)
-            found = _at_times(dict(times), no_match, view, isolation, starting)
+            found = _at_times(dict(times), no_match, view, isolation, starting, staying)
         case AtTimestamp(time_ms, no_match):
-            found = _at_times(dict.fromkeys(partitions, time_ms), no_match, view, isolation, starting)
+            found = _at_times(dict.fromkeys(partitions, time_ms), no_match, view, isolation, starting, staying)
         case _:
             assert_never(limit)
     gone = [of for of in partitions if of not in found]
@@ -76,6 +85,16 @@ def resolve(
             "Perhaps the topic is being deleted: look at it with tape topic describe, and run the query again.",
         )
     return ordered(found)
+
+
+def check_order(start: Offsets, end: Offsets) -> None:
+    """OptionError if a batch would end before it starts."""
+    for of in start:
+        if start[of] > end[of]:
+            raise OptionError(
+                f"The batch would start at offset {start[of]} of {of} and end at {end[of]}, before it.",
+                "Look at the starting… and ending… options: offsets and timestamps may not fit each other.",
+            )
 
 
 def _at_offsets(
@@ -95,10 +114,17 @@ def _at_offsets(
 
 
 def _at_times(
-    times: dict[TopicPartition, int], no_match: NoMatch, view: View, isolation: Isolation, starting: bool
+    times: dict[TopicPartition, int], no_match: NoMatch, view: View, isolation: Isolation, starting: bool, staying: bool
 ) -> dict[TopicPartition, int]:
     found = dict(view.for_times(times, isolation)) if times else {}
     none = [of for of in times if of not in found]
+    if none and staying:
+        at, names = ("start", "startingOffsets") if starting else ("end", "endingOffsets")
+        raise OptionError(
+            f"No record of {listed(none)} is as young as the timestamp to {at} at ({times[none[0]]} ms): what comes "
+            "would move it, and option repeatable needs it to stay.",
+            f"Give an earlier time, or {names} as offsets by partition.",
+        )
     if none and starting and no_match == "error":
         raise OptionError(
             f"No record of {listed(none)} is as young as the timestamp to start at ({times[none[0]]} ms).",

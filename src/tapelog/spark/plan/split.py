@@ -8,12 +8,12 @@ in its order, and none is empty. `tasks` puts small ones together, and knows the
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from tapelog.spark.plan.errors import OptionError
 from tapelog.spark.plan.rate import weights_of
-from tapelog.spark.plan.values import NO_WEIGHTS, Range, Weights
+from tapelog.spark.plan.values import NO_WEIGHTS, Range, TopicPartition, Weights
 
 RANGES_MAX: Final = 100_000
 """More tasks than this a driver cannot hold; an option that asks for them is refused."""
@@ -26,7 +26,8 @@ PIECE_BYTES: Final = 256 * 1024 * 1024
 second, and between two tasks a slot stands still for a hundredth of one (Spark's scheduler, its Python workers)."""
 
 PIECE_OFFSETS: Final = 1_000_000
-"""A piece of a stream: a number of offsets, since bytes are guessed anew each time, and a replay must cut alike."""
+"""A piece of a stream, or of a batch that is `repeatable`: a number of offsets, since bytes are guessed anew each time,
+and a replay must cut alike."""
 
 
 def split(
@@ -51,6 +52,22 @@ def split_evenly(ranges: Iterable[Range], most: int = PIECE_OFFSETS) -> tuple[Ra
     whole = tuple(sorted(ranges))
     target = max(most, sum(piece.size for piece in whole) // RANGES_MAX + 1)
     return _cut_all(whole, [max(1, _round(piece.size / target)) for piece in whole])
+
+
+def clipped(
+    pieces: Iterable[Range], windows: Mapping[TopicPartition, tuple[int, int]]
+) -> tuple[tuple[Range, ...], tuple[int, ...]]:
+    """The pieces as far as they lie in their partition's window, and the numbers of those of which nothing is left."""
+    left: list[Range] = []
+    empty: list[int] = []
+    for number, piece in enumerate(pieces):
+        low, high = windows.get(piece.of, (piece.until, piece.until))
+        start, until = max(piece.start, low), min(piece.until, high)
+        if start >= until:
+            empty.append(number)
+        else:
+            left.append(Range(piece.topic, piece.partition, start, until))
+    return tuple(left), tuple(empty)
 
 
 def _by_records(ranges: Sequence[Range], most: int) -> tuple[Range, ...]:

@@ -6,7 +6,7 @@ pinned for availableNow). Partitions that appear while a query runs begin at the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tapelog.spark.plan.limits import AtOffsets, AtTimestamp, AtTimestamps, Latest
@@ -15,7 +15,7 @@ from tapelog.spark.plan.offsets import offsets_to_json
 from tapelog.spark.plan.options import ReadOptions
 from tapelog.spark.plan.rate import Pace, limit_bytes, limit_offsets, waiting
 from tapelog.spark.plan.resolve import assigned, check_all_there, resolve
-from tapelog.spark.plan.split import split, split_evenly
+from tapelog.spark.plan.split import clipped, split, split_evenly
 from tapelog.spark.plan.values import LATEST, NO_WEIGHTS, Offsets, Plan, Range, TopicPartition, Weights, ordered
 from tapelog.spark.plan.view import View
 
@@ -123,21 +123,8 @@ def plan_stream(options: ReadOptions, view: View, start: Offsets, end: Offsets, 
         pieces = split_evenly(whole)
     else:
         pieces = split(whole, min_partitions=options.min_partitions, max_records=options.max_records)
-    left, empty = _still_there(pieces, {**log_starts, **found})
+    left, empty = clipped(pieces, {of: (begin, end[of]) for of, begin in {**log_starts, **found}.items()})
     return Plan(left, warnings, empty)
-
-
-def _still_there(pieces: Sequence[Range], log_starts: Offsets) -> tuple[tuple[Range, ...], tuple[int, ...]]:
-    """The pieces without what is gone, and the numbers of those of which nothing is left."""
-    left: list[Range] = []
-    empty: list[int] = []
-    for number, piece in enumerate(pieces):
-        begin = max(piece.start, log_starts.get(piece.of, piece.until))
-        if begin >= piece.until:
-            empty.append(number)
-        else:
-            left.append(piece if begin == piece.start else Range(piece.topic, piece.partition, begin, piece.until))
-    return tuple(left), tuple(empty)
 
 
 def _replayed(start: Offsets, end: Offsets) -> tuple[str, ...]:

@@ -5,8 +5,8 @@ second (Spark's scheduler, the hand-over to Python), and each looks up what it r
 where they are small, and a large range is cut where slots would have nothing to do. Tasks cover the ranges exactly, in
 their order.
 
-Only for what is read once: elsewhere the cuts must be a function of start and end alone, since a sink tells a replayed
-batch by its tasks.
+Not for streams and `repeatable` batches: there the cuts are a function of start and end alone, since a sink tells a
+repetition by its tasks.
 """
 
 from __future__ import annotations

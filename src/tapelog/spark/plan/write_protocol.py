@@ -204,8 +204,7 @@ def _check_beyond(work: Work, partition: int) -> Generator[Step, Any, None]:
             raise ReplayError(
                 f"Batch {work.batch} came again in {partition} Spark partitions, but some behind them have committed "
                 f"batch {last.batch}.",
-                "Exactly once needs the same rows in the same partition (no other number of partitions, no changed "
-                "source options or code).",
+                _needs(work, "no other number of partitions, no changed source options or code"),
                 f"If the difference is meant, start once with option replayCheck=false. See {DOCS}.",
             )
         partition += BEYOND
@@ -240,12 +239,18 @@ def _is_done(work: Work, last: Marker) -> bool:
     )
 
 
+def _needs(work: Work, among: str) -> str:
+    """What a batch that comes again must be, and, for a write of its own, how a read of topics is so."""
+    reads = " A batch read of topics needs option repeatable=true for it." if work.repeats else ""
+    return f"Exactly once needs the same rows in the same partition ({among}).{reads}"
+
+
 def _check_same(work: Work, last: Marker, tally: Tally) -> None:
     if tally == last.tally:
         return
     raise ReplayError(
         f"Batch {work.batch} came again with other rows: Spark partition {work.partition} has {tally}, but "
         f"{last.tally} were committed.",
-        "Exactly once needs the same rows in the same partition (no rand(), no changed source options or code).",
+        _needs(work, "no rand(), no changed source options or code"),
         f"If the difference is meant, start once with option replayCheck=false. See {DOCS}.",
     )

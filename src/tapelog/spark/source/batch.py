@@ -10,7 +10,6 @@ from typing import Any
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from tapelog.spark.plan import Filter, ReadOptions, Task, exact, plan_batch
-from tapelog.spark.plan.limits import Latest
 from tapelog.spark.source.errors import explained
 from tapelog.spark.source.reading import read_range
 from tapelog.spark.source.translate import always_true, translated
@@ -34,11 +33,10 @@ class BatchReader(Prompt, DataSourceReader):  # type: ignore[misc]
         settle()
         with explained(), view_of(self.options.connection) as view:
             plan = plan_batch(self.options, view, filters=self.filters)
-            fixed = bool(self.filters) or not isinstance(self.options.ending, Latest)
-            found = view.tasks(plan, self.options, slots(), fixed=fixed)
+            found = view.tasks(plan, self.options, slots())
         for warning in (*self.options.warnings, *plan.warnings):
             LOG.warning(warning)
-        return [InputPartition(task) for task in found] or [InputPartition(None)]
+        return [InputPartition(task or None) for task in found] or [InputPartition(None)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """The rows of one task's ranges, as Arrow batches."""

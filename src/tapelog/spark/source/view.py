@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 
 from tapelog.client import metadata, offsets
 from tapelog.client.cluster import Cluster
@@ -14,10 +13,9 @@ from tapelog.client.pool import lend
 from tapelog.client.settings import ConnectionSettings
 from tapelog.spark.plan.history import cut_by_objects, with_history
 from tapelog.spark.plan.options import ReadOptions
-from tapelog.spark.plan.split import split_evenly
 from tapelog.spark.plan.stored import History
 from tapelog.spark.plan.tasks import Task, tasks
-from tapelog.spark.plan.values import Offsets, Plan, Range, TopicPartition, Weights
+from tapelog.spark.plan.values import Offsets, Plan, Range, TopicPartition, Weights, placed
 from tapelog.spark.plan.view import Isolation
 from tapelog.spark.source.weights import weights_of
 
@@ -66,20 +64,15 @@ class ClusterView:
         shelves = self._shelves(plan, options)
         return [with_history(piece, shelves.get(piece.of)) for piece in plan.ranges]
 
-    def tasks(self, plan: Plan, options: ReadOptions, slots: int | None, *, fixed: bool) -> Sequence[Task]:
-        """What each task of a batch reads; a range each where the options say how to cut.
-
-        `fixed`: what is read does not end with whatever is there now, and may be read again, for a sink that tells a
-        repetition by its tasks. They are a function of the offsets alone then, as in a stream.
-        """
-        if options.min_partitions is not None or options.max_records is not None or not plan.ranges:
-            return [(piece,) for piece in self.stocked(plan, options)]
-        if fixed:
-            even = replace(plan, ranges=split_evenly(plan.ranges))
-            return [(piece,) for piece in self.stocked(even, options)]
-        pieces = cut_by_objects(self.stocked(plan, options))
-        stored = [(piece,) for piece in pieces if piece.history is not None]
-        fetched = [piece for piece in pieces if piece.history is None]
+    def tasks(self, plan: Plan, options: ReadOptions, slots: int | None) -> Sequence[Task]:
+        """What each task of a batch reads: by bytes, unless the options say how to cut; those did it in the plan."""
+        is_cut = options.repeatable or options.min_partitions is not None or options.max_records is not None
+        if is_cut or not plan.ranges:
+            pieces = placed(self.stocked(plan, options), plan.empty)
+            return [() if piece is None else (piece,) for piece in pieces]
+        cut = cut_by_objects(self.stocked(plan, options))
+        stored = [(piece,) for piece in cut if piece.history is not None]
+        fetched = [piece for piece in cut if piece.history is None]
         weights = self.weights(dict.fromkeys(piece.of for piece in fetched)) if fetched else {}
         return sorted([*stored, *tasks(fetched, weights, slots)])
 

@@ -93,6 +93,17 @@ def test_a_replay_with_other_rows_stops_and_says_which_option_lets_it_pass() -> 
     assert "CountRows" not in kinds(asked)
 
 
+def test_a_batch_write_that_comes_again_with_other_rows_is_told_how_to_read_repeatably() -> None:
+    work = Work("q", "run2", 7, 3, 0, "11", repeats=True)
+    said = []
+    for one in (WORK, work):
+        with pytest.raises(ReplayError) as raised:
+            play(task(one), broker({"q-3.0": marker(7, tally=Tally(6, 10, 99))}))
+        assert len(str(raised.value).splitlines()) == 3
+        said.append("repeatable=true" in str(raised.value))
+    assert said == [False, True], "a stream's batches are so anyway"
+
+
 def test_an_older_checkpoint_stops_rather_than_skips() -> None:
     with pytest.raises(ReplayError, match="Batch 7 comes after batch 8"):
         play(task(WORK), broker({"q-3.1": marker(8)}))

@@ -1,24 +1,26 @@
-"""Which tasks a batch gets: by what is there now, or, where it may be read again, by the offsets alone."""
+"""Which tasks a batch gets: by bytes, unless its options say how to cut or that it is to be repeatable."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from tapelog.spark.plan import ReadOptions, read_options
+from tapelog.spark.plan.stored import History, Stored
 from tapelog.spark.plan.tasks import Task
 from tapelog.spark.plan.values import Plan, Range, TopicPartition
 from tapelog.spark.source import view as module
 from tapelog.spark.source.view import ClusterView
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+from tests.unit.spark.plan.world import World, world
 
 pytest.importorskip("pyspark")
 
+MIB = 1 << 20
 RANGES = tuple(Range("t", number, 0, 2_400_000) for number in range(3))
+ENDS = {"startingOffsets": '{"t":{"0":0}}', "endingOffsets": '{"t":{"0":900000}}'}
 
 
 def options(**more: str) -> ReadOptions:
@@ -29,52 +31,93 @@ def options(**more: str) -> ReadOptions:
 def tasks(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Tasks of three partitions whose records take so many bytes."""
 
-    def found(size: float, slots: int | None, *, fixed: bool, **more: str) -> Sequence[Task]:
+    def found(size: float, slots: int | None, **more: str) -> Sequence[Task]:
         weights = {TopicPartition(one.topic, one.partition): size for one in RANGES}
         monkeypatch.setattr(module, "weights_of", lambda cluster, partitions: weights)
-        return ClusterView(None).tasks(Plan(RANGES), options(**more), slots, fixed=fixed)  # type: ignore[arg-type]
+        return ClusterView(None).tasks(Plan(RANGES), options(**more), slots)  # type: ignore[arg-type]
 
     return found
 
 
-def test_what_may_be_read_again_has_the_same_tasks_whatever_logs_weigh_and_slots_there_are(tasks: Any) -> None:
-    first = tasks(400, 2, fixed=True)
-    assert first == tasks(403, 8, fixed=True) == tasks(20, None, fixed=True)
-    assert [piece for task in first for piece in task] == [
-        Range("t", number, start, start + 1_200_000) for number in range(3) for start in (0, 1_200_000)
-    ]
-    assert tasks(390, None, fixed=False) != tasks(400, None, fixed=False), "else this test shows nothing"
+def test_a_batch_is_shared_out_by_what_logs_weigh_and_how_many_slots_there_are(tasks: Any) -> None:
+    assert len(tasks(390, None)) != len(tasks(800, None))
+    assert len(tasks(400, 2)) != len(tasks(400, 8))
 
 
-def test_whoever_says_how_to_cut_is_obeyed_either_way(tasks: Any) -> None:
-    for fixed in (False, True):
-        assert tasks(400, 2, fixed=fixed, minPartitions="3") == [(one,) for one in RANGES]
+def test_whoever_says_how_to_cut_is_obeyed(tasks: Any) -> None:
+    assert tasks(400, 2, minPartitions="3") == [(one,) for one in RANGES]
 
 
-@pytest.mark.parametrize(
-    ("ends", "filtered", "fixed"),
-    [("latest", False, False), ("latest", True, True), ('{"t":{"0":9}}', False, True)],
-)
-def test_a_read_up_to_now_is_shared_out_by_what_is_there_and_any_other_is_fixed(
-    ends: str, filtered: bool, fixed: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+class Brokers(ClusterView):
+    """A view of a dictionary, with sizes and a tier."""
+
+    def __init__(self, there: World, weight: float, shelves: dict[TopicPartition, History]) -> None:
+        self.there, self.weight, self.shelves = there, weight, shelves
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in ("partitions", "earliest", "latest", "for_times"):
+            return getattr(self.there, name)
+        return super().__getattribute__(name)
+
+    def weights(self, partitions: Any) -> dict[TopicPartition, float]:
+        return dict.fromkeys(partitions, self.weight)
+
+    def _shelves(self, plan: Plan, options: ReadOptions) -> dict[TopicPartition, History]:
+        return self.shelves
+
+
+@pytest.fixture
+def given(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """What a reader on the driver gives to Spark, one value for each task."""
     from tapelog.spark.source import batch
 
-    told: list[bool] = []
+    def found(view: Brokers, filters: Sequence[Any] = (), **more: str) -> list[Task | None]:
+        @contextmanager
+        def view_of(settings: object) -> Iterator[Brokers]:
+            yield view
 
-    class Asked(ClusterView):
-        def tasks(self, plan: Plan, options: ReadOptions, slots: int | None, *, fixed: bool) -> Sequence[Task]:
-            told.append(fixed)
-            return []
+        monkeypatch.setattr(batch, "view_of", view_of)
+        monkeypatch.setattr(batch, "settle", lambda: None)
+        reader = batch.BatchReader(options(**more))
+        reader.filters = list(filters)
+        return [partition.value for partition in reader.partitions()]
 
-    @contextmanager
-    def view_of(settings: object) -> Iterator[ClusterView]:
-        yield Asked(None)  # type: ignore[arg-type]
+    return found
 
-    monkeypatch.setattr(batch, "view_of", view_of)
-    monkeypatch.setattr(batch, "plan_batch", lambda options, view, filters: Plan(RANGES))
-    monkeypatch.setattr(batch, "settle", lambda: None)
-    reader = batch.BatchReader(options(endingOffsets=ends))
-    reader.filters = ["offset < 9"] if filtered else []  # type: ignore[list-item]
-    reader.partitions()
-    assert told == [fixed]
+
+def fat(shelves: dict[TopicPartition, History] | None = None) -> Brokers:
+    return Brokers(world(t=[(0, 900_000)]), 100 * 1024, shelves or {})
+
+
+def test_a_read_with_an_end_is_cut_by_bytes_as_any_other(given: Any) -> None:
+    """900,000 records of 100 KiB are not a task of a million offsets."""
+    assert len(given(fat())) == len(given(fat(), **ENDS)) == 343
+
+
+def test_and_so_is_one_with_a_filter(given: Any) -> None:
+    from tapelog.spark.plan import Filter
+
+    assert len(given(fat(), [Filter("timestamp", "<", 10**15)])) == 343
+    assert len(given(fat(), [Filter("offset", "<", 450_000)])) == pytest.approx(172, abs=1)
+
+
+def test_with_a_tier_such_reads_are_cut_by_its_objects(given: Any) -> None:
+    objects = tuple(Stored(f"o{n}", n * 900, n * 900, n * 900 + 900, 96 * MIB, 10, 0) for n in range(1000))
+    shelves = {TopicPartition("t", 0): History(objects, 900_000)}
+    assert len(given(fat(shelves), **ENDS)) == 1000
+
+
+def test_a_repeatable_read_has_the_same_tasks_whatever_logs_weigh_slots_there_are_and_is_gone(
+    given: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ends = {"startingOffsets": '{"t":{"0":0,"1":0}}', "endingOffsets": '{"t":{"0":2400000,"1":5}}'}
+    more = {"repeatable": "true", "failOnDataLoss": "false", **ends}
+    first = given(Brokers(world(t=[(0, 2_400_000), (0, 5)]), 400, {}), **more)
+    assert first == [
+        (Range("t", 0, 0, 1_200_000),),
+        (Range("t", 0, 1_200_000, 2_400_000),),
+        (Range("t", 1, 0, 5),),
+    ]
+    monkeypatch.setenv("TAPELOG_SLOTS", "8")
+    assert given(Brokers(world(t=[(0, 9_000_000), (0, 9)]), 20_000, {}), **more) == first
+    assert given(Brokers(world(t=[(1_200_000, 2_400_000), (0, 5)]), 400, {}), **more) == [None, *first[1:]]
