@@ -5,7 +5,8 @@ it (`NotHereError.piece.waiters`) and tries again from the beginning. So everyth
 it had everything, and nobody ever blocks. Objects never change, so nothing here grows old.
 
 Calls that fail are repeated, later each time, as long as somebody waits. What nobody has read yet is not thrown out
-for something else, except after a while: a reader that needs two pieces finds both.
+for something else, except after a while: a reader that needs two pieces finds both. Nor is it waited for longer than
+that: readers go elsewhere without saying so.
 
 Blocks that follow each other may come with one call, where calls are quick: each costs the store and us a millisecond,
 whatever it brings. A store that is far away is asked for many at once instead.
@@ -52,6 +53,8 @@ BACKOFF_MS: Final = 100
 BACKOFF_MS_MAX: Final = 5_000
 KEPT_MS: Final = 2_000
 """So long a piece that nobody has read yet is safe from being thrown out; so long a failure is remembered."""
+UNREAD_MS_MAX: Final = 30_000
+"""So long a piece that was read in advance is waited to be read, where others have no room."""
 DOUBTS_MAX: Final = 64
 """Damaged blocks that are remembered as such."""
 WHOLE: Final = -1
@@ -87,6 +90,7 @@ class Pieces:
         self.failures = 0
         self.complain: Callable[[str], None] = _ignore
         self._pieces: dict[Key, Piece] = {}  # used longest ago first
+        self._new: dict[Key, Piece] = {}  # here, and nobody has read them yet: first come first
         self._wanted: deque[Piece] = deque()
         self._ahead: deque[Piece] = deque()
         self._timer: Timer | None = None
@@ -112,8 +116,7 @@ class Pieces:
             self._pump()
         if piece.here:
             if piece.unread:
-                piece.unread = False
-                self.unread -= piece.room
+                self._not_unread(piece)
             if convert is not None:
                 self.touch(name, position)
             return piece.value
@@ -166,13 +169,22 @@ class Pieces:
             self._pump()
         return start
 
-    def room_ahead(self) -> int:
-        """How much could be read ahead now."""
+    def room_ahead(self, room: int) -> bool:
+        """Whether so much could be read ahead now. What nobody has come for in a long time is not waited for any more
+        where it takes that room: its reader has gone elsewhere, or is so slow that he can have it read again."""
+        while room > self._room_ahead():
+            oldest = next(iter(self._new.values()), None)
+            if oldest is None or self.timers.clock.monotonic_ms() - oldest.since_ms < UNREAD_MS_MAX:
+                return False
+            self._not_unread(oldest)
+        return True
+
+    def _room_ahead(self) -> int:
         half = self.bytes_max // 2 - self.unread
         return min(half, self.bytes_max // 4 * 3 - self.unread - self.buffers.lent)  # the rest is for who waits
 
     def _has_room_ahead(self, room: int) -> bool:
-        return len(self._ahead) < AHEAD_MAX and room <= self.room_ahead()
+        return len(self._ahead) < AHEAD_MAX and self.room_ahead(room)
 
     def run_blocks(self) -> int:
         """How many blocks one call should bring, if so many are wanted: no more than each of those who read now may
@@ -232,7 +244,13 @@ class Pieces:
         self._uncount(piece)
         piece.value = None  # a block lives on as long as answers are sent from it
         if piece.unread:
-            self.unread -= piece.room
+            self._not_unread(piece)
+
+    def _not_unread(self, piece: Piece) -> None:
+        """It was read, or is not waited for."""
+        piece.unread = False
+        self.unread -= piece.room
+        self._new.pop((piece.name, piece.position), None)
 
     def _count(self, piece: Piece) -> None:
         piece.counted = True
@@ -355,8 +373,7 @@ class Pieces:
         if isinstance(result, StoreError):
             self._uncount(piece)
         if isinstance(result, ObjectMissingError):
-            piece.failed = str(result)
-            piece.arrived()
+            self._give_up(piece, str(result))
         elif isinstance(result, StoreError):
             self._failed(piece, result, told)
         else:
@@ -372,8 +389,24 @@ class Pieces:
             piece.value = piece.convert(data) if piece.convert is not None and isinstance(data, bytes) else data
             piece.here = True
         except Exception as error:  # whatever is wrong with what somebody else has written
-            piece.failed = f"{piece.name}: {type(error).__name__}: {error}"
+            self._give_up(piece, f"{piece.name}: {type(error).__name__}: {error}")
+            return
+        if piece.unread:
+            self._new[piece.name, piece.position] = piece
         piece.arrived()
+
+    def _give_up(self, piece: Piece, why: str) -> None:
+        """It cannot be had: it takes no room, and is remembered for a while so that those who want it are told."""
+        piece.failed = why
+        self._uncount(piece)
+        if piece.unread:
+            self._not_unread(piece)
+        self.timers.after(KEPT_MS, lambda: self._forget_failed(piece))
+        piece.arrived()
+
+    def _forget_failed(self, piece: Piece) -> None:
+        if self._pieces.get((piece.name, piece.position)) is piece:
+            self._drop(piece)
 
     def _failed(self, piece: Piece, error: StoreError, told: bool) -> None:
         """Later again, if somebody waits for it; else it is forgotten. told: so was why."""
@@ -405,11 +438,15 @@ class Pieces:
         assert all(piece.counted for piece in pieces if piece.here)
         assert all(isinstance(piece.value, Block) == (piece.convert is None) for piece in pieces if piece.here)
         assert self.unread == sum(piece.room for piece in pieces if piece.unread)
+        assert set(self._new.values()) == {piece for piece in pieces if piece.here and piece.unread}
+        came = [piece.since_ms for piece in self._new.values()]
+        assert came == sorted(came)
+        assert not any(piece.unread or piece.counted for piece in pieces if piece.failed is not None)
         assert 0 <= self.under_way <= self.parallel_max
 
 
 def _spare(piece: Piece) -> bool:
-    return piece.failed is not None or (piece.here and not (isinstance(piece.value, Block) and piece.value.lent))
+    return piece.here and not (isinstance(piece.value, Block) and piece.value.lent > 0)
 
 
 def _room(size: int, convert: Convert | None) -> int:

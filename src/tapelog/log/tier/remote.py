@@ -164,7 +164,7 @@ class RemoteSegment:
             return known
         missing, least = last - known, min(share, self.pieces.run_blocks()) * self._block
         enough, urgent = min(least, self.size - known), before + known - start <= self._block
-        if not urgent and (missing < enough or self.pieces.room_ahead() < enough):
+        if not urgent and (missing < enough or not self.pieces.room_ahead(enough)):
             return known
         if last < self.size and missing > least:
             last -= missing % least
