@@ -40,6 +40,20 @@ def tasks(ranges: Sequence[Range], weights: Weights, slots: int | None) -> tuple
     return tuple(_shared_out(ranges, costs, _count(len(ranges), math.fsum(costs), slots)))
 
 
+def tasks_beside_stored(pieces: Sequence[Range], weights: Weights, slots: int | None) -> tuple[Task, ...]:
+    """The same where some pieces lie in storage, cut already: those are a task each.
+
+    What is fetched of their partitions is not put together with others: a task that held the tails of several would
+    come before the history of some of them. Each partition's offsets come in order, task by task.
+    """
+    stored = {piece.of for piece in pieces if piece.history is not None}
+    fetched = [piece for piece in pieces if piece.history is None]
+    alone = [piece for piece in pieces if piece.history is not None]
+    alone += split([piece for piece in fetched if piece.of in stored], weights=weights)
+    rest = [piece for piece in fetched if piece.of not in stored]
+    return tuple(sorted([*((piece,) for piece in alone), *(tasks(rest, weights, slots) if rest else ())]))
+
+
 def _count(ranges: int, total: float, slots: int) -> int:
     """How many tasks: rounds of all slots, fewer where too little would be in them, but not for lack of ranges."""
     rounds = max(1, math.ceil(total / slots / TASK_BYTES_MAX))

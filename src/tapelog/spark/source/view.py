@@ -14,7 +14,7 @@ from tapelog.client.settings import ConnectionSettings
 from tapelog.spark.plan.history import cut_by_objects, with_history
 from tapelog.spark.plan.options import ReadOptions
 from tapelog.spark.plan.stored import History
-from tapelog.spark.plan.tasks import Task, tasks
+from tapelog.spark.plan.tasks import Task, tasks_beside_stored
 from tapelog.spark.plan.values import Offsets, Plan, Range, TopicPartition, Weights, placed
 from tapelog.spark.plan.view import Isolation
 from tapelog.spark.source.weights import weights_of
@@ -71,10 +71,8 @@ class ClusterView:
             pieces = placed(self.stocked(plan, options), plan.empty)
             return [() if piece is None else (piece,) for piece in pieces]
         cut = cut_by_objects(self.stocked(plan, options))
-        stored = [(piece,) for piece in cut if piece.history is not None]
-        fetched = [piece for piece in cut if piece.history is None]
-        weights = self.weights(dict.fromkeys(piece.of for piece in fetched)) if fetched else {}
-        return sorted([*stored, *tasks(fetched, weights, slots)])
+        fetched = dict.fromkeys(piece.of for piece in cut if piece.history is None)
+        return tasks_beside_stored(cut, self.weights(fetched) if fetched else {}, slots)
 
     def _shelves(self, plan: Plan, options: ReadOptions) -> Mapping[TopicPartition, History]:
         if options.tier is None:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tapelog.spark.plan.tasks import RANGE_BYTES, TASK_BYTES_MAX, Task, tasks
+from tapelog.spark.plan.history import cut_by_objects, with_history
+from tapelog.spark.plan.stored import History, Stored
+from tapelog.spark.plan.tasks import RANGE_BYTES, TASK_BYTES_MAX, Task, tasks, tasks_beside_stored
 from tapelog.spark.plan.values import Range, TopicPartition
 
 MIB = 1 << 20
@@ -94,3 +98,50 @@ def test_where_no_broker_tells_sizes_a_range_is_a_task() -> None:
 def test_weights_of_some_partitions_stand_for_all() -> None:
     whole = ranges(256, 256)
     assert len(tasks(whole, {TopicPartition("t", 0): float(MIB)}, 2)) == 2
+
+
+def shelf(*ends: int, size: int = 128 * MIB) -> History:
+    """Objects that end there, one after the other, from 0 on."""
+    starts = (0, *ends[:-1])
+    objects = (Stored(f"o{start}", start, start, end, size, 10, 0) for start, end in zip(starts, ends, strict=True))
+    return History(tuple(objects), ends[-1])
+
+
+def beside(whole: list[Range], shelves: dict[int, History], weight: float, slots: int | None) -> tuple[Task, ...]:
+    pieces = cut_by_objects(with_history(one, shelves.get(one.partition)) for one in whole)
+    return tasks_beside_stored(pieces, {one.of: weight for one in whole}, slots)
+
+
+def test_the_tail_of_what_lies_in_storage_comes_right_after_it() -> None:
+    found = beside(ranges(120, 120, 120), dict.fromkeys(range(3), shelf(100)), 1000.0, 1)
+    assert told(found) == "0:0-100 | 0:100-120 | 1:0-100 | 1:100-120 | 2:0-100 | 2:100-120"
+
+
+def test_a_fat_tail_is_cut_and_partitions_without_history_share_a_task() -> None:
+    found = beside(ranges(5, 5, 1124), {2: shelf(100)}, MIB, 1)
+    assert told(found) == "0:0-5 1:0-5 | 2:0-100 | 2:100-356 | 2:356-612 | 2:612-868 | 2:868-1124"
+
+
+partitions = st.tuples(
+    st.integers(0, 40),
+    st.integers(1, 400),
+    st.none() | st.lists(st.integers(1, 300), min_size=1, max_size=5, unique=True).map(sorted),
+)
+
+
+@given(
+    st.lists(partitions, min_size=1, max_size=6),
+    st.sampled_from([100.0, 0.3 * MIB, 3.0 * MIB]),
+    st.sampled_from([None, 1, 2, 7]),
+    st.sampled_from([MIB, 64 * MIB, 500 * MIB]),
+)
+def test_offsets_of_a_partition_come_in_order_over_all_tasks(
+    logs: list[tuple[int, int, list[int] | None]], weight: float, slots: int | None, object_bytes: int
+) -> None:
+    whole = [Range("t", number, start, start + size) for number, (start, size, _) in enumerate(logs)]
+    shelves = {number: shelf(*ends, size=object_bytes) for number, (_, _, ends) in enumerate(logs) if ends}
+    at = {one.partition: one.start for one in whole}
+    for one in (one for task in beside(whole, shelves, weight, slots) for one in task):
+        assert one.start == at[one.partition]
+        at[one.partition] = one.until
+    assert at == {one.partition: one.until for one in whole}
