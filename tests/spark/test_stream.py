@@ -94,6 +94,15 @@ def test_a_batch_that_was_left_is_a_run_of_its_own_and_the_next_reads_the_rest(
     assert query.numbers() == list(range(170))
 
 
+@before_42
+def test_a_run_reads_one_limited_batch_where_that_is_asked_for(spark: Any, topic: Topic, tmp_path: Path) -> None:
+    limits = {"maxOffsetsPerTrigger": 30, "limitFirstTrigger": "true"}
+    query = Query(spark, topic, tmp_path, startingOffsets="earliest", **limits)
+    topic.write(70, partition=2)
+    assert [[rows for rows in query.run() if rows] for _ in range(3)] == [[30], [30], [10]]
+    assert query.numbers() == list(range(70))
+
+
 def test_a_reader_that_is_told_no_start_takes_everything_at_first_and_keeps_to_its_limit_then(topic: Topic) -> None:
     from tapelog.spark.plan import read_options
     from tapelog.spark.source.stream import StreamReader

@@ -45,7 +45,14 @@ SOURCE: Final = (
 )
 """What Spark's Kafka source takes."""
 
-BEYOND: Final = ("columns", "maxBytesPerTrigger", "maxDecompressedBytes", "progressGroup", "repeatable")
+BEYOND: Final = (
+    "columns",
+    "limitFirstTrigger",
+    "maxBytesPerTrigger",
+    "maxDecompressedBytes",
+    "progressGroup",
+    "repeatable",
+)
 """What this source takes on top."""
 
 TIER: Final = (

@@ -37,7 +37,13 @@ FETCH_BYTES: Final = 4 * 1024 * 1024
 """What one Fetch asks for unless told otherwise; measured as the best for Spark."""
 
 STRATEGIES: Final = ("assign", "subscribe", "subscribePattern")
-TRIGGER_OPTIONS: Final = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", "maxBytesPerTrigger")
+TRIGGER_OPTIONS: Final = (
+    "maxOffsetsPerTrigger",
+    "minOffsetsPerTrigger",
+    "maxTriggerDelay",
+    "maxBytesPerTrigger",
+    "limitFirstTrigger",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +91,8 @@ class ReadOptions:
     min_offsets: int | None = None
     max_trigger_delay_ms: int = 900_000
     max_bytes: int | None = None
+    limit_first: bool = False
+    """Before PySpark 4.2: whether limits hold in a run's first trigger, which may be its only one."""
     min_partitions: int | None = None
     max_records: int | None = None
     repeatable: bool = False
@@ -169,6 +177,7 @@ def read_options(options: Mapping[str, str], *, streaming: bool) -> ReadOptions:
         min_offsets=min_offsets,
         max_trigger_delay_ms=given.duration_ms("maxTriggerDelay", 900_000),
         max_bytes=given.maybe_bytes("maxBytesPerTrigger"),
+        limit_first=given.flag("limitFirstTrigger", False),
         min_partitions=given.maybe_number("minPartitions", least=1, most=INT_MAX),
         max_records=given.maybe_number("maxRecordsPerPartition", least=1),
         repeatable=repeatable,

@@ -23,6 +23,7 @@ from tapelog.spark.plan import (
     Step,
     advance,
     initial,
+    may_differ_again,
     offsets_from_checkpoint,
     offsets_to_value,
     plan_stream,
@@ -56,8 +57,9 @@ FLUSH_SECONDS: Final = 2.0
 
 
 _UNLIMITED: Final = (
-    "The first batch of this run reads all there is, whatever limits it has: PySpark before 4.2 tells a source neither "
-    "where the query stands nor that it is to end with what is there now."
+    "The first batch of this run reads all there is, whatever limits it has: PySpark before 4.2 does not tell a source "
+    "that a run is to end with what is there now, and such a run asks only once. Option limitFirstTrigger=true keeps "
+    "to the limits; a run by availableNow or once then reads one batch of that size."
 )
 
 
@@ -72,7 +74,7 @@ class StreamReader(Prompt, DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Where the first batch of such a run ends, once Spark has asked for its ranges."""
         self._end: Offsets | None = None
         self._asked = False
-        """Whether Spark has asked how far a batch goes."""
+        """Whether Spark asks how far a batch goes for the second time: a run of one batch never does."""
         self._available: Offsets | None = None
         self._available_now = False
         self._pinned: Offsets | None = None
@@ -102,7 +104,8 @@ class StreamReader(Prompt, DataSourceStreamReader, SupportsTriggerAvailableNow):
         """How far the next batch goes.
 
         PySpark 4.0 and 4.1 give no start: then the last batch's end is taken. Nor do they tell that a query is to end
-        with what is there now. Such a query asks once: therefore what is answered first is everything.
+        with what is there now. Such a query runs one batch and asks at most once: therefore what is answered first is
+        everything, unless limitFirstTrigger says otherwise, or a batch that was left has been run.
         """
         with explained(), view_of(self.options.connection) as view:
             begins = offsets_from_checkpoint(start) if start is not None else self._end or self._initial
@@ -110,10 +113,11 @@ class StreamReader(Prompt, DataSourceStreamReader, SupportsTriggerAvailableNow):
             if self._available_now and self._pinned is None:
                 self._pinned = self._advance(view, begins or {}, everything=True).available
             no_limit = ReadAllAvailable is not None and isinstance(limit, ReadAllAvailable)
-            first = begins is None or (start is None and not self._asked)
-            if first and (self.options.max_offsets is not None or self.options.max_bytes is not None):
+            alone = begins is None or (start is None and not self._asked and not self.options.limit_first)
+            has_limits = self.options.max_offsets is not None or self.options.max_bytes is not None
+            if alone and has_limits and not (self._is_new and may_differ_again(self.options)):
                 LOG.warning(_UNLIMITED)
-            step = self._advance(view, begins or {}, everything=no_limit or first)
+            step = self._advance(view, begins or {}, everything=no_limit or alone)
         self._asked = True
         if self._available_now and begins == self._pinned:
             self.stop()  # the query ends here, and Spark kills this process before it could do that later
@@ -127,17 +131,22 @@ class StreamReader(Prompt, DataSourceStreamReader, SupportsTriggerAvailableNow):
             begins,
             now_ms=time.time_ns() // 1_000_000,
             pace=self._pace,
-            first=self._initial is not None and self._first_end is None,
+            first=self._is_new,
             everything=everything,
             pinned=self._pinned,
             weights={} if self.options.max_bytes is None or everything else view.weights(begins),
             pause=lambda ms: time.sleep(ms / 1000),
         )
 
+    @property
+    def _is_new(self) -> bool:
+        """Whether this run began anew, and has planned no batch yet."""
+        return self._initial is not None and self._first_end is None
+
     def _publish(self, done: Offsets | None) -> None:
         """Tell the group that the options name how far the checkpoint is; what a new query begins with is not in it."""
-        group, is_new = self.options.progress_group, self._initial is not None and self._first_end is None
-        if group is None or done is None or is_new or done == self._published:
+        group = self.options.progress_group
+        if group is None or done is None or self._is_new or done == self._published:
             return
         if self._publisher is None:
             self._publisher = Publisher()
@@ -156,12 +165,14 @@ class StreamReader(Prompt, DataSourceStreamReader, SupportsTriggerAvailableNow):
         """The ranges of one batch; the same again when it is replayed."""
         with explained(), view_of(self.options.connection) as view:
             begins, ends = offsets_from_checkpoint(start), offsets_from_checkpoint(end)
-            if self._initial is not None and self._first_end is None:
+            if self._is_new:
                 self._first_end = ends
             first = begins == self._initial and ends == self._first_end
             plan = plan_stream(self.options, view, begins, ends, first=first)
             pieces = view.stocked(plan, self.options)
         self._end = ends
+        if begins != ends:
+            self._asked = True  # else it is a batch that was left, and a run of one batch ends with it
         for warning in plan.warnings:
             LOG.warning(warning)
         return [InputPartition(piece) for piece in placed(pieces, plan.empty)]
