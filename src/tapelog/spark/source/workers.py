@@ -3,7 +3,8 @@
 Spark takes `python3` of PATH, and a job is often started without its environment's `bin` there (`.venv/bin/python
 job.py`): the workers then lack Tapelog, and the job ends with frames about a module. Spark also lets every new worker
 compile PySpark out of a zip (`spark/startup`), and tells a source in Python nothing about the slots that its tasks get.
-On any master, a task's input comes late unless somebody asks for it (`acknowledge`).
+On any master, a task's input comes late unless somebody asks for it (`acknowledge`), and rows go to the JVM paced
+(`settle`).
 """
 
 from __future__ import annotations
@@ -43,8 +44,9 @@ def prepare(spark: Any) -> None:
     if context is None:
         return
     if not _LOCAL.fullmatch(context.master):
-        if SLOTS in os.environ:  # of a local master whose worker has started this driver
-            context.environment[SLOTS] = ""
+        for name in (SLOTS, PLACE):
+            if name in os.environ:  # of a local master whose worker has started this driver
+                context.environment[name] = ""
         return
     if VARIABLE not in os.environ and not context.getConf().get(SETTING):
         context.pythonExec = sys.executable
@@ -118,16 +120,18 @@ _SETTLED: Final[set[int]] = set()
 
 
 def settle() -> None:
-    """Once in a worker process: what is loaded stays, and what it sends to the JVM is not paced.
+    """Once in a worker process: what it sends to the JVM, over loopback, is not paced; and what is loaded stays.
 
     PySpark's workers collect garbage after each task, 30 ms for modules that never go, while the next task waits: the
-    collector need not look at them again. Rows go to the JVM over loopback.
+    collector need not look at them again. Only where `prepare` has told the workers something: those of a cluster run
+    others' functions as well, for as long as they like, and what these have made by then would stay with the modules.
     """
     if os.getpid() in _SETTLED:
         return
     _SETTLED.add(os.getpid())
-    gc.collect()
-    gc.freeze()
+    if os.environ.get(SLOTS) or os.environ.get(PLACE):
+        gc.collect()
+        gc.freeze()
     if socket.getdefaulttimeout() is None:  # else Python would make each of them non-blocking, whoever uses it
         for number in _sockets():
             with contextlib.suppress(OSError), _copied(number) as sock:

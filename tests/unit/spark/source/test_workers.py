@@ -55,7 +55,7 @@ def prepared(master: str, settings: dict[str, str] | None = None, known: int | N
 
 @pytest.fixture(autouse=True)
 def nothing_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (VARIABLE, SLOTS, "SPARK_HOME"):
+    for name in (VARIABLE, SLOTS, PLACE, "SPARK_HOME"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -72,7 +72,10 @@ def test_a_clusters_workers_keep_theirs(master: str) -> None:
 
 def test_a_cluster_has_no_slots_of_a_local_session_that_its_driver_was_started_in(monkeypatch: Any) -> None:
     monkeypatch.setenv(SLOTS, "2")
-    monkeypatch.setenv(SLOTS, prepared("yarn").environment[SLOTS])
+    monkeypatch.setenv(PLACE, "/of/that/session")
+    environment = prepared("yarn").environment
+    assert environment == {SLOTS: "", PLACE: ""}
+    monkeypatch.setenv(SLOTS, environment[SLOTS])
     assert slots() is None
 
 
@@ -142,8 +145,12 @@ def test_sockets_stay_blocking_where_somebody_has_set_a_default_timeout(monkeypa
         assert os.get_blocking(server.fileno())
 
 
-def test_what_a_worker_has_loaded_is_not_looked_at_by_the_collector(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("told", [(SLOTS, "2"), (PLACE, "/somewhere")])
+def test_what_a_worker_has_loaded_is_not_looked_at_by_the_collector(
+    told: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(workers, "_SETTLED", set())
+    monkeypatch.setenv(*told)
     before = gc.get_freeze_count()
     try:
         settle()
@@ -151,6 +158,21 @@ def test_what_a_worker_has_loaded_is_not_looked_at_by_the_collector(monkeypatch:
         assert frozen > before + 1000
         settle()  # once is enough
         assert gc.get_freeze_count() == frozen
+    finally:
+        gc.unfreeze()
+
+
+@pytest.mark.parametrize("told", [{}, {SLOTS: "", PLACE: ""}])
+def test_nothing_is_frozen_where_workers_are_not_those_of_a_prepared_local_master(
+    told: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "_SETTLED", set())
+    for name, value in told.items():
+        monkeypatch.setenv(name, value)
+    before = gc.get_freeze_count()
+    try:
+        settle()
+        assert gc.get_freeze_count() == before
     finally:
         gc.unfreeze()
 
