@@ -2,7 +2,8 @@
 
 Spark puts its pyspark.zip first on the path. Python keeps no bytecode of what it finds in a zip, so each new worker
 compiles PySpark again: half a second of processor time, and every streaming query starts one. The zips leave the path
-where the driver's own PySpark, which `TAPELOG_PYSPARK` names, is on it as well. Otherwise nothing changes.
+where the driver's own PySpark, which `TAPELOG_PYSPARK` names, is on it as well, and they are that one's. Otherwise
+nothing changes: a zip of another Spark (a cluster's, in a program that a worker starts) is what its path is meant for.
 
 Python runs one `sitecustomize`, the first that it finds: whoever else brought one gets his turn afterwards. Programs
 that a worker starts inherit the path, so this must be no error in older Pythons either.
@@ -17,19 +18,28 @@ PLACE = "TAPELOG_PYSPARK"
 
 
 def without_zips(path: "list[str]", place: str) -> "list[str]":
-    """The path without Spark's zips, where what they hold is found in `place` then, and nowhere before it."""
+    """The path without the zips of the PySpark in `place`, where what they hold is found there then, and not before."""
+    # as pip installs it, and below a distribution's python/
+    libraries = [os.path.realpath(os.path.join(place, *lib)) for lib in (("pyspark", "python", "lib"), ("lib",))]
+    own = {entry: os.path.realpath(os.path.dirname(entry)) in libraries for entry in path}
 
     def found(name: str) -> bool:
-        files = [entry for entry in path if os.path.isfile(os.path.join(entry, name, "__init__.py"))]
-        return files[:1] == [place]
+        return [entry for entry in path if _holds(entry, name) and not own[entry]][:1] == [place]
 
-    zips = {"pyspark.zip": found("pyspark"), "py4j": found("pyspark") and found("py4j")}
-    return [entry for entry in path if not zips.get(_kind(entry), False)]
+    left = {"pyspark": found("pyspark"), "py4j": found("pyspark") and found("py4j")}
+    return [entry for entry in path if not (own[entry] and left.get(_zipped(entry), False))]
 
 
-def _kind(entry: str) -> str:
+def _holds(entry: str, name: str) -> bool:
+    return _zipped(entry) == name or os.path.isfile(os.path.join(entry, name, "__init__.py"))
+
+
+def _zipped(entry: str) -> str:
+    """What a zip of Spark holds, by its name; nothing for other entries of a path."""
     name = os.path.basename(entry)
-    return "py4j" if name.startswith("py4j-") and name.endswith("-src.zip") else name
+    if name.startswith("py4j-") and name.endswith("-src.zip"):
+        return "py4j"
+    return "pyspark" if name == "pyspark.zip" else ""
 
 
 def run_next() -> None:
@@ -47,6 +57,6 @@ def run_next() -> None:
 
 
 if __name__ == NAME:
-    if PLACE in os.environ:
+    if os.environ.get(PLACE):
         sys.path[:] = without_zips(sys.path, os.environ[PLACE])
     run_next()
