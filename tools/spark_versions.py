@@ -1,8 +1,8 @@
 """`make test-spark-versions`: tests/spark and a probe of features on every PySpark from 4.0 on, as a table.
 
 Each version gets an environment of its own below .tools/spark-versions (half a gigabyte each, made once). Everything
-but PySpark is pinned as in requirements/. Spark's own Kafka connector is fetched where Maven is. VERSIONS="4.0 4.3"
-limits it; --probe leaves the tests out.
+but PySpark is pinned as in requirements/. Spark's own Kafka connector is fetched by Maven; without it tests are left
+out, and the run has failed. VERSIONS="4.0 4.3" limits it; --probe leaves the tests out.
 """
 
 from __future__ import annotations
@@ -24,17 +24,20 @@ VERSIONS = ("4.0", "4.1", "4.2", "4.3")
 FREE = ("pyspark", "py4j")
 CONNECT = ("grpcio", "grpcio-status", "googleapis-common-protos", "zstandard")
 """What Spark Connect needs beside PySpark."""
+CONNECTOR = "spark-sql-kafka-0-10_2.13-"
+NONE = "none"
 WORKERS = 2
 TESTS_S_MAX, PROBE_S_MAX = 1800, 600
 
 
 def main() -> int:
-    """Set up, run, tell; 1 if a test failed anywhere."""
+    """Set up, run, tell; 1 if a test failed anywhere, or ran without Spark's own Kafka connector."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("versions", nargs="*", help=f"default: {' '.join(VERSIONS)}")
     parser.add_argument("--probe", action="store_true", help="features only, not the tests")
     asked = parser.parse_args()
     rows: dict[str, dict[str, str]] = {}
+    left_out: list[str] = []
     failed = False
     for version in asked.versions or VERSIONS:
         say(f"PySpark {version}: half a gigabyte, unless it is there already")
@@ -42,13 +45,19 @@ def main() -> int:
         row = {"PySpark": said([str(python), "-c", "import pyspark; print(pyspark.__version__)"])}
         if not asked.probe:
             subprocess.run([str(python), "-m", "bench.spark.connector"], cwd=ROOT, env=settings(), check=False)
-            row["tests/spark"], ok = tests(python)
-            failed |= not ok
+            row["connector"] = connector(row["PySpark"])
+            row["tests/spark"], ok, missed = tests(python)
+            left_out += [f"left out with PySpark {row['PySpark']}: {line}" for line in missed]
+            failed |= not ok or row["connector"] == NONE
         row |= probe(python, [])
         row |= {f"connect: {name}": value for name, value in probe(python, ["connect"]).items() if name in CONNECTED}
         rows[version] = row
         say(f"PySpark {version}: {json.dumps(row)}")
     print(table(list(rows.values())))
+    print("\n".join(left_out))
+    without = [row["PySpark"] for row in rows.values() if row.get("connector") == NONE]
+    if without:
+        say(f"failed: without Spark's own Kafka connector on {', '.join(without)} (above: why Maven did not bring it)")
     return 1 if failed else 0
 
 
@@ -88,8 +97,15 @@ def constraints(pinned: str) -> list[str]:
     return [line.strip() for line in found if re.split(r"[=\[]", line)[0] not in FREE]
 
 
-def tests(python: Path) -> tuple[str, bool]:
-    """tests/spark with that PySpark: how many passed, and whether all did."""
+def connector(pyspark: str) -> str:
+    """The version of Spark's own Kafka connector that tests/spark find for that PySpark; none: they are left out."""
+    folder = Path(os.environ.get("TAPELOG_SPARK_KAFKA_JARS") or ROOT / ".tools" / "spark-kafka" / pyspark)
+    found = sorted(path.stem for path in folder.glob(f"{CONNECTOR}*.jar"))
+    return found[0].removeprefix(CONNECTOR) if found else NONE
+
+
+def tests(python: Path) -> tuple[str, bool, list[str]]:
+    """tests/spark with that PySpark: how many passed, whether all did, and what was left out and why."""
     report = HOME / "report.json"
     report.unlink(missing_ok=True)
     words = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", "--timeout", "300"]
@@ -97,9 +113,10 @@ def tests(python: Path) -> tuple[str, bool]:
     env = settings() | {"TAPELOG_REPORT": str(report)}
     began = time.monotonic()
     code = subprocess.run(words, cwd=ROOT, env=env, timeout=TESTS_S_MAX, check=False).returncode
-    counts = json.loads(report.read_text())["counts"] if report.exists() else {}
-    words = [f"{count} {what}" for what, count in counts.items() if count]
-    return f"{', '.join(words) or 'did not run'} in {time.monotonic() - began:.0f} s", code == 0
+    told = json.loads(report.read_text()) if report.exists() else {"counts": {}, "left_out": []}
+    words = [f"{count} {what}" for what, count in told["counts"].items() if count]
+    missed = [f"{count} in {path}: {reason}" for count, path, reason in told["left_out"]]
+    return f"{', '.join(words) or 'did not run'} in {time.monotonic() - began:.0f} s", code == 0, missed
 
 
 def probe(python: Path, arguments: list[str]) -> dict[str, str]:

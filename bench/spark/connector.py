@@ -21,6 +21,8 @@ OLDER = ("4.3.0", "4.2.1", "4.2.0", "4.1.1", "4.1.0", "4.0.1", "4.0.0")
 SPARK, SUFFIX = "org.apache.spark", "_2.13"
 BESIDE = {"org.apache.kafka:kafka-clients": "3.9.1", "org.apache.commons:commons-pool2": "2.12.1"}
 """What the connector of Spark 4 was built with."""
+_NO_SUCH = re.compile(r"Could not find artifact|was not found in")
+"""What Maven says of a version that does not exist, as against one that it could not ask for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ def find(spark: str, tell: Callable[[str], None], *, avro: bool = False) -> Conn
 
 
 def _first(folder: Path, artifact: str, versions: list[str], tell: Callable[[str], None]) -> str:
-    """The first of these versions that there is."""
+    """The first of these versions that there is; that there is none is remembered. Missing if Maven cannot be asked."""
     for there in folder.glob(f"{artifact}{SUFFIX}-*.jar"):
         return re.sub(r".*_2\.13-|\.jar$", "", there.name)
     if (folder / f"no-{artifact}").exists():
@@ -78,7 +80,9 @@ def _fetched(folder: Path, name: str, version: str) -> bool:
         f"-Dartifact={group}:{artifact}:{version}",
         f"-DoutputDirectory={folder}",
     ]
-    subprocess.run(words, capture_output=True, check=False, timeout=300)
+    ran = subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
+    if not (folder / jar).exists() and not _NO_SUCH.search(ran.stdout + ran.stderr):
+        raise Missing(f"Maven was asked for {artifact} {version} in vain: run mvn -B dependency:copy to see why")
     return (folder / jar).exists()
 
 
