@@ -55,8 +55,8 @@ KEPT_MS: Final = 2_000
 """So long a piece that nobody has read yet is safe from being thrown out; so long a failure is remembered."""
 UNREAD_MS_MAX: Final = 30_000
 """So long a piece that was read in advance is waited to be read, where others have no room."""
-DOUBTS_MAX: Final = 64
-"""Damaged blocks that are remembered as such."""
+DOUBTS_MAX: Final = 1_000
+"""Damaged blocks that are remembered as such; more than the largest batch can reach over."""
 WHOLE: Final = -1
 """As a size: all of an object, of which the size is not known."""
 GUESS_BYTES: Final = 32 * 1024
@@ -218,11 +218,11 @@ class Pieces:
         if piece is not None and 0 <= doubted <= piece.since_ms and now_ms - piece.since_ms < KEPT_MS:
             self._doubted[key] = doubted  # it came after that, and is no better
             return False
+        if piece is not None and piece.here:
+            self._drop(piece)
         if len(self._doubted) >= DOUBTS_MAX:
             del self._doubted[next(iter(self._doubted))]
         self._doubted[key] = now_ms
-        if piece is not None and piece.here:
-            self._drop(piece)
         return True
 
     def forget(self, name: str) -> None:
@@ -241,6 +241,7 @@ class Pieces:
 
     def _drop(self, piece: Piece) -> None:
         del self._pieces[piece.name, piece.position]
+        self._doubted.pop((piece.name, piece.position), None)  # if it comes again, that is another time
         self._uncount(piece)
         piece.value = None  # a block lives on as long as answers are sent from it
         if piece.unread:

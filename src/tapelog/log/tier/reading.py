@@ -10,13 +10,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from librt.strings import read_i32_be, read_i64_be
-
 from tapelog.log import timestamps
 from tapelog.log.checkpoints import CheckpointError
 from tapelog.log.log import Log
 from tapelog.log.memory_region import MemoryRegion
-from tapelog.log.segment import HEADER
 from tapelog.log.snapshots import SnapshotError, parse_snapshot
 from tapelog.log.tier.buffers import Block
 from tapelog.log.tier.checking import views
@@ -27,7 +24,6 @@ from tapelog.log.timestamps import Found
 from tapelog.log.trim import Seed
 from tapelog.log.txn_index import AbortedTransaction
 from tapelog.wire.errors import ErrorCode, KafkaError
-from tapelog.wire.record_batch import MAGIC, MAGIC_AT
 
 AHEAD_BLOCKS_MAX: Final = 8
 """Blocks read in advance for one reader, once it has shown that it goes on reading."""
@@ -64,22 +60,16 @@ def read(view: View, log: Log, offset: int, max_bytes: int, upper: int, min_one:
     remote = view.segment_with(offset)
     entry, mark = remote.entry, view.marks.get(offset)
     remote.tail_ahead()
-    if mark is not None and mark.name == entry.name:
-        position = mark.position
-    else:
-        position = 0 if offset <= entry.base_offset else remote.position_of(offset)
-    if position >= remote.size:
-        raise _damaged(remote, offset)
+    position = _beginning(view, remote, offset)
     limit = min(position + max_bytes, remote.size)
     if entry.end_offset > upper:
         limit = min(limit, remote.position_of(upper))
         if limit <= position:
             return None
     here = remote.here_up_to(position, max(limit, position + 1))
-    _check(remote, position, offset)
     end, next_offset = remote.whole_batches(position, min(here, limit))
     if end == position:
-        end, next_offset = _one_batch(remote, position)
+        end, next_offset = remote.one_batch(position)
         if end - position > max_bytes and not min_one:
             return None
     good = remote.check(position, end)
@@ -94,27 +84,14 @@ def read(view: View, log: Log, offset: int, max_bytes: int, upper: int, min_one:
     return region
 
 
-def _one_batch(remote: RemoteSegment, position: int) -> tuple[int, int]:
-    """(end, next offset) of one batch that may reach over several blocks."""
-    head = remote.read(position, HEADER)
-    end = position + 12 + int(read_i32_be(head, 8))
-    if not position + HEADER <= end <= remote.size:
-        raise _damaged(remote, int(read_i64_be(head, 0)))
-    remote.ahead(position, end)
-    remote.blocks(position, end)
-    return end, int(read_i64_be(head, 0)) + int(read_i32_be(head, 23)) + 1
-
-
-def _check(remote: RemoteSegment, position: int, offset: int) -> None:
-    """There is a batch at position, and it has the offset."""
-    head = remote.read(position, HEADER)
-    base = int(read_i64_be(head, 0)) if len(head) == HEADER else -1
-    if base < 0 or head[MAGIC_AT] != MAGIC or not base <= offset <= base + int(read_i32_be(head, 23)):
-        raise _damaged(remote, offset)
-
-
-def _damaged(remote: RemoteSegment, offset: int) -> KafkaError:
-    return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{remote.name} does not have offset {offset} where it should")
+def _beginning(view: View, remote: RemoteSegment, offset: int) -> int:
+    """Where the batch begins that has the offset."""
+    mark = view.marks.get(offset)
+    if mark is not None and mark.name == remote.entry.name:
+        if remote.holds(mark.position, offset):
+            return mark.position
+        del view.marks[offset]  # one of them was spoilt: the index tells which
+    return remote.position_of(offset, True)
 
 
 def _read_ahead(view: View, log: Log, remote: RemoteSegment, position: int, size: int) -> None:

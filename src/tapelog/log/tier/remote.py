@@ -19,13 +19,14 @@ from tapelog.log.checkpoints import parse_epochs
 from tapelog.log.segment import HEADER, Segment
 from tapelog.log.snapshots import parse_snapshot
 from tapelog.log.tier import layout
-from tapelog.log.tier.buffers import Block
+from tapelog.log.tier.buffers import Block, room_for
 from tapelog.log.tier.checking import first_damaged, known_good, views
 from tapelog.log.tier.manifest import SegmentEntry
 from tapelog.log.tier.pieces import Pieces
 from tapelog.log.txn_index import ENTRY as TXN_ENTRY
 from tapelog.log.txn_index import AbortedTransaction
 from tapelog.wire.errors import ErrorCode, KafkaError
+from tapelog.wire.record_batch import MAGIC, MAGIC_AT
 
 _SECTIONS: Final = {
     names.INDEX: layout.OFFSET_INDEX,
@@ -91,22 +92,88 @@ class RemoteSegment:
         start = position - position % self._block
         return cast(Block, self.pieces.get(self.name, start, min(self._block, self.size - start)))
 
-    def position_of(self, offset: int) -> int:
-        """Where the batch begins that holds offset, or the first one after it; `size` if there is none."""
-        at = self.segment.index.lookup(offset)
+    def position_of(self, offset: int, held: bool = False) -> int:
+        """Where the batch begins that holds offset, or the first one after it, where it need not be held; `size` if
+        there is none. Headers that cannot be are read once more, then KAFKA_STORAGE_ERROR."""
+        at = 0 if offset <= self.entry.base_offset else self.segment.index.lookup(offset)
+        before, least = at, self.entry.base_offset
         while at < self.size:
             head = self.read(at, HEADER)
-            if int(read_i64_be(head, 0)) + int(read_i32_be(head, 23)) >= offset:
+            size = self._size_of(head, at, least)
+            if size == 0 or (held and int(read_i64_be(head, 0)) > offset):
+                break
+            least = int(read_i64_be(head, 0)) + int(read_i32_be(head, 23)) + 1
+            if least > offset:
                 return at
-            at += self._size_of(head)
-        return self.size
+            before, at = at, at + size
+        if at >= self.size and not held:
+            return self.size
+        self._doubt_headers(before, at)
+        return self.position_of(offset, held)
 
-    def _size_of(self, head: bytes) -> int:
-        """Of the batch with this header."""
-        size = 12 + int(read_i32_be(head, 8))
-        if size < HEADER:
-            raise layout.LayoutError(f"{self.name}: no batch where one should begin")
+    def holds(self, position: int, offset: int) -> bool:
+        """Whether a batch begins there that has the offset."""
+        head = self.read(position, HEADER)
+        if self._size_of(head, position, self.entry.base_offset) == 0:
+            return False
+        base: int = read_i64_be(head, 0)
+        return base <= offset <= base + int(read_i32_be(head, 23))
+
+    def _size_of(self, head: bytes, at: int, least: int) -> int:
+        """Of the batch with this header, no offset of which is below that; 0 if there can be none like that here."""
+        if len(head) < HEADER or head[MAGIC_AT] != MAGIC:
+            return 0
+        base: int = read_i64_be(head, 0)
+        last, size = base + int(read_i32_be(head, 23)), 12 + int(read_i32_be(head, 8))
+        if not least <= base <= last < self.entry.end_offset or not HEADER <= size <= self.size - at:
+            return 0
         return size
+
+    def one_batch(self, position: int) -> tuple[int, int]:
+        """(end, next offset) of the batch that begins there and may reach over several blocks, when all of it is here.
+        One that ends behind where another one is known to begin is read once more, and one that the cache cannot
+        hold; then KAFKA_STORAGE_ERROR."""
+        head = self.read(position, HEADER)
+        size = self._size_of(head, position, self.entry.base_offset)
+        end = position + size
+        if size == 0 or self.segment.index.floor_position(end - 1) > position:
+            self._doubt_headers(position, position)
+            return self.one_batch(position)
+        starts = self._starts(position, end)
+        needed = len(starts) * room_for(self._block) + self.entry.tail_size
+        if needed > self.pieces.bytes_max // 4 * 3:  # the rest is for others
+            self._read_again(
+                self._starts(position, position + HEADER),
+                f"{self.name} cannot be read: the cache has no room for {size} bytes of the batch at {position}. "
+                f"Make tapelog.tier.cache.bytes {needed * 3 // 2} or more",
+            )
+            return self.one_batch(position)
+        self.ahead(position, end)
+        for start in starts:
+            self.block(start)
+        return end, int(read_i64_be(head, 0)) + int(read_i32_be(head, 23)) + 1
+
+    def _doubt_headers(self, before: int, at: int) -> None:
+        """No batch can begin at `at` like the one that is there, or the one before it should not have led there."""
+        self._read_again(
+            [*self._starts(before, before + HEADER), *self._starts(at, at + HEADER)],
+            f"{self.name} is damaged: what begins at {at} is no batch of it. `tape tier verify` tells more",
+        )
+
+    def _starts(self, position: int, end: int) -> list[int]:
+        """Where the blocks begin that a range lies in, as far as there is one."""
+        return list(range(position - position % self._block, min(end, self.size), self._block))
+
+    def _read_again(self, starts: list[int], text: str) -> None:
+        """Read these blocks once more, NotHereError meanwhile; if that was done just now, KAFKA_STORAGE_ERROR."""
+        again = [start for start in sorted(set(starts)) if self.pieces.doubt(self.name, start)]
+        if not again:
+            self.pieces.complain(text)
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, text)
+        for start in again:
+            self.pieces.blocks_ahead(self.name, start, min(start + self._block, self.size))
+        for start in again:
+            self.block(start)
 
     def here_up_to(self, position: int, limit: int) -> int:
         """Where what is here without a gap from position on ends, or limit if it goes on until there. NotHereError if
@@ -119,8 +186,7 @@ class RemoteSegment:
 
     def blocks(self, position: int, end: int) -> list[Block]:
         """All that a range lies in."""
-        first = position - position % self._block
-        return [self.block(start) for start in range(first, end, self._block)]
+        return [self.block(start) for start in self._starts(position, end)]
 
     def read(self, position: int, size: int) -> bytes:
         """A copy of a range."""
@@ -133,18 +199,18 @@ class RemoteSegment:
         blocks = self.blocks(position, end)
         if known_good(blocks, position, end):
             return end
-        damaged = first_damaged(blocks, position, end)
+        damaged = first_damaged(blocks, position, end, self.entry.base_offset, self.entry.end_offset)
         if damaged != position:
             return end if damaged < 0 else damaged
-        last = min(end, position + self._size_of(self.read(position, HEADER))) - 1
+        size = self._size_of(self.read(position, HEADER), position, self.entry.base_offset)
+        last = min(end, position + size + HEADER) - 1  # the next one's header may be what does not fit
         spoilt = [block.position for block in blocks if block.position <= last]
         del blocks
-        again = [start for start in spoilt if self.pieces.doubt(self.name, start)]
-        if again:
-            return self.check(position, end)  # NotHereError
-        text = f"{self.name} is damaged: the batch at {damaged} has the wrong checksum. `tape tier verify` tells more"
-        self.pieces.complain(text)
-        raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, text)
+        self._read_again(
+            spoilt,
+            f"{self.name} is damaged: the batch at {damaged} is not what was written. `tape tier verify` tells more",
+        )
+        return self.check(position, end)
 
     def ahead(self, position: int, end: int) -> int:
         """Have blocks brought here, from position on; returns up to where that could be asked for."""
@@ -179,17 +245,23 @@ class RemoteSegment:
         is none. position is a batch boundary."""
         if limit >= self.size:
             return self.size, self.entry.end_offset
-        at = start = max(position, self.segment.index.floor_position(limit - 1))
-        next_offset = -1
+        while True:
+            start = max(position, self.segment.index.floor_position(limit - 1))
+            at, next_offset = self._walk(start, limit)
+            if next_offset >= 0 or start == position:
+                return at, next_offset
+            limit = start  # the indexed batch itself reaches beyond the limit, or there is none
+
+    def _walk(self, at: int, limit: int) -> tuple[int, int]:
+        """(end, next offset) of those that follow each other from there on."""
+        next_offset, least = -1, self.entry.base_offset
         while at + HEADER <= limit:
             head = self.read(at, HEADER)
-            end = at + self._size_of(head)
-            if end > limit:
+            size = self._size_of(head, at, least)
+            if size == 0 or at + size > limit:
                 break
-            next_offset = int(read_i64_be(head, 0)) + int(read_i32_be(head, 23)) + 1
-            at = end
-        if next_offset < 0 and start > position:  # the indexed batch itself reaches beyond the limit
-            next_offset = int(read_i64_be(self.read(start, 8), 0))
+            least = next_offset = int(read_i64_be(head, 0)) + int(read_i32_be(head, 23)) + 1
+            at += size
         return at, next_offset
 
 
