@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import os
 from dataclasses import replace
 from typing import Any, Final
 
@@ -25,8 +27,18 @@ from tapelog.spark.source.batch import BatchReader
 from tapelog.spark.source.errors import TapelogError, explained
 from tapelog.spark.source.refusing import RefusingReader
 from tapelog.spark.source.stream import StreamReader
+from tapelog.spark.source.workers import VARIABLE
+
+LOG = logging.getLogger("tapelog.spark")
 
 _KNOWN: Final = "DATA_SOURCE_ALREADY_EXISTS"
+_STAYS: Final = (
+    'PySpark 4.0 keeps the format("tapelog") that Spark has found by itself, in the Python that is first in PATH: it '
+    "may be of another version, and lack what this Python has.\n"
+    "Set PYSPARK_PYTHON to the Python that runs this program, before it begins."
+)
+_TOLD: Final[set[str]] = set()
+"""Warnings that this process has given."""
 _HEADER: Final = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
 _TYPES: Final[dict[str, DataType]] = {
     "key": BinaryType(),
@@ -147,9 +159,12 @@ def register(spark: Any, *, publish: bool = True, brief: bool = True) -> None:
 
 
 def _make_known(spark: Any) -> None:
-    """PySpark 4.0 refuses a source that Spark has found by itself, by `pyspark_tapelog`: that one is the same."""
+    """PySpark 4.0 refuses a source that Spark has found by itself, by `pyspark_tapelog`: that one stays."""
     try:
         spark.dataSource.register(TapelogDataSource)
     except AnalysisException as error:
         if error.getCondition() != _KNOWN:
             raise
+        if VARIABLE not in os.environ and _STAYS not in _TOLD:
+            _TOLD.add(_STAYS)
+            LOG.warning(_STAYS)

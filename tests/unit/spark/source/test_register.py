@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +13,7 @@ pytest.importorskip("pyspark")
 from pyspark.errors import AnalysisException
 
 import tapelog.spark
+from tapelog.spark.source import datasource
 
 FOUND = {"errorClass": "DATA_SOURCE_ALREADY_EXISTS", "messageParameters": {"provider": "tapelog"}}
 FORBIDDEN = {"errorClass": "DATA_SOURCE_NOT_FOUND", "messageParameters": {"provider": "tapelog"}}
@@ -39,6 +41,26 @@ def test_a_source_that_spark_has_found_by_itself_is_no_error_and_the_rest_is_don
     spark = session(FOUND)
     register(spark)
     assert spark.settings, "secrets are hidden all the same"
+
+
+def test_that_it_stays_is_told_once_and_what_to_set(caplog: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
+    monkeypatch.setattr(datasource, "_TOLD", set())
+    with caplog.at_level(logging.WARNING):
+        register(session(None))
+        assert caplog.messages == []
+        for _ in range(2):
+            register(session(FOUND))
+    assert len(caplog.messages) == 1 and "Set PYSPARK_PYTHON" in caplog.messages[0]
+    assert len(caplog.messages[0].splitlines()) <= 3
+
+
+def test_who_has_chosen_the_workers_python_is_told_nothing(caplog: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYSPARK_PYTHON", "python3")
+    monkeypatch.setattr(datasource, "_TOLD", set())
+    with caplog.at_level(logging.WARNING):
+        register(session(FOUND))
+    assert caplog.messages == []
 
 
 def test_every_other_refusal_is_told() -> None:
