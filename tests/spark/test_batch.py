@@ -6,7 +6,8 @@ import uuid
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
 
 from tests.spark.conftest import Topic
 
@@ -110,6 +111,29 @@ def test_many_small_ranges_hold_the_same_rows(spark: Any, topic: Topic) -> None:
     frame = load(spark, topic, minPartitions=12)
     assert frame.rdd.getNumPartitions() >= 10
     assert numbers(frame) == list(range(200))
+
+
+def test_a_repeatable_read_keeps_its_tasks_when_retention_and_filters_take_rows(spark: Any, topic: Topic) -> None:
+    for partition in range(2):
+        topic.write(40, 40 * partition, partition=partition)
+    ends = [f'{{"{topic.name}":{{"0":{first},"1":{first},"2":0}}}}' for first in (0, 40)]
+    more = {"repeatable": "true", "failOnDataLoss": "false", "maxRecordsPerPartition": 10}
+
+    def tasks(where: str) -> dict[int, list[int]]:
+        frame = load(spark, topic, startingOffsets=ends[0], endingOffsets=ends[1], **more)
+        found: dict[int, list[int]] = {}
+        for row in frame.where(where).selectExpr("spark_partition_id() task", "value").collect():
+            found.setdefault(row.task, []).append(int(row.value[1:]))
+        return found
+
+    first = tasks("true")
+    assert first == {task: list(range(10 * task, 10 * task + 10)) for task in range(8)}
+    admin = AdminClient({"bootstrap.servers": topic.bootstrap})
+    trimmed = admin.delete_records([TopicPartition(topic.name, 0, 15)])
+    assert [future.result(30).low_watermark for future in trimmed.values()] == [15]
+    topic.write(40, 100, partition=0)
+    assert tasks("true") == {**{task: first[task] for task in range(2, 8)}, 1: list(range(15, 20))}
+    assert tasks("partition = 1 and offset < 25") == {4: first[4], 5: first[5], 6: list(range(60, 65))}
 
 
 def problem(frame: Any) -> list[str]:
