@@ -284,8 +284,8 @@ def _why(error: BaseException) -> str:
         return str(error)
     if isinstance(error, BlockingIOError):
         return f"nothing came for {STALL_S} seconds"
-    if isinstance(error, OSError) and error.errno:
-        return f"{type(error).__name__}: {error.strerror}"
+    if isinstance(error, OSError) and error.errno and error.errno > 0:
+        return f"{type(error).__name__}: {os.strerror(error.errno)}"
     return type(error).__name__
 
 

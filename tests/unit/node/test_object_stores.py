@@ -24,6 +24,7 @@ from tapelog.log.tier.store import (
     UnavailableError,
     Version,
 )
+from tapelog.node import object_stores, ranged_reads
 from tapelog.node.directory_mark import MARK, Memory
 from tapelog.node.directory_store import DirectoryBackend
 from tapelog.node.object_stores import open_backend, tier_url
@@ -254,3 +255,38 @@ def test_what_has_been_filled_is_told_at_once_and_what_went_wrong_only_of_the_re
         while len(told) < count:
             posted.get(timeout=10)()
         assert told == [(0, "None"), (1, "None"), (2, "broken off"), (3, "broken off")][:count]
+
+
+def test_pieces_that_a_backend_does_not_fill_are_not_taken_for_data_though_it_complains_of_nothing() -> None:
+    posted: SimpleQueue[Callable[[], None]] = SimpleQueue()
+
+    class Careless:
+        """Fills as many as it likes."""
+
+        def read_into(self, name: str, position: int, into: Sequence[memoryview], filled: Callable[[], None]) -> None:
+            for _ in range(position):
+                filled()
+
+    opened: Any = Careless
+    store = ThreadedStore(opened, posted.put, copiers=1, bytes_per_second=lambda: 1)
+    for count, good in ((3, 0), (3, 1), (3, 2), (1, 0), (3, 3)):
+        told: list[tuple[int, StoreError | None]] = []
+        pieces = [memoryview(bytearray(1)) for _ in range(count)]
+        store.read_into("a", good, pieces, lambda number, error, told=told: told.append((number, error)))  # type: ignore[misc]
+        while len(told) < count:
+            posted.get(timeout=10)()
+        assert [number for number, _ in told] == list(range(count))
+        assert [error is None for _, error in told] == [number < good for number in range(count)]
+        assert all(isinstance(error, UnavailableError) for _, error in told if error is not None)
+
+
+def test_who_opens_a_store_is_told_where_reading_straight_from_it_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ranged_reads.PROXIES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(object_stores, "_raw", lambda *_: object())
+    said: list[str] = []
+    for url, endpoint in (("s3://b/p", "http://127.0.0.1:9"), ("s3://b/p", "https://127.0.0.1:9"), ("gs://b/p", "")):
+        found = open_backend(url, endpoint, complain=said.append)
+        with pytest.raises(StoreError):  # it is no store that obstore knows
+            found.read_into("a", 0, [memoryview(bytearray(1))], lambda: None)
+    assert len(said) == 1 and "obstore is asked instead" in said[0], "of plain HTTP alone"

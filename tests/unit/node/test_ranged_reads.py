@@ -66,7 +66,7 @@ class Server:
 
 
 @contextmanager
-def served() -> Iterator[tuple[Server, RangedReads, list[str]]]:
+def served(complain: Callable[[str], None] | None = None) -> Iterator[tuple[Server, RangedReads, list[str]]]:
     server = Server()
     signed: list[str] = []
 
@@ -75,7 +75,7 @@ def served() -> Iterator[tuple[Server, RangedReads, list[str]]]:
         return f"http://127.0.0.1:{server.port}/bucket/{name}?X-Amz-Signature=1"
 
     try:
-        yield server, RangedReads(sign), signed
+        yield server, RangedReads(sign, complain), signed
     finally:
         server.close()
 
@@ -304,6 +304,84 @@ def test_a_server_that_hangs_does_not_hold_a_reader_for_ever(monkeypatch: pytest
         assert read(reads, 0, 100) is None
 
 
+def dripping_slowly(where: str, sent: list[int]) -> Answer:
+    """A byte every twenty milliseconds, of the head or of what follows it: more than two seconds."""
+    gone = threading.Event()
+
+    def answer(peer: socket.socket, first: int, last: int) -> bool:
+        text = head(first, last)
+        at_once, slowly = (b"", text) if where == "head" else (text, DATA[first : first + 120])
+        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        peer.sendall(at_once)
+        for byte in slowly:
+            sent.append(byte)
+            peer.sendall(bytes((byte,)))
+            gone.wait(0.02)
+        peer.sendall(DATA[first + len(slowly) * (where == "body") : last + 1])
+        return True
+
+    return answer
+
+
+@pytest.mark.parametrize("where", ["head", "body"])
+def test_an_answer_that_drips_is_given_up_though_something_comes_all_the_time(
+    monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    monkeypatch.setattr(ranged_reads, "STALL_S", 1)
+    said, sent = list[str](), list[int]()
+    with served(said.append) as (server, reads, _):
+        server.answer = dripping_slowly(where, sent)
+        assert read(reads, 0, 200) is None
+    assert len(sent) < 80, "long before its end"
+    assert len(said) == 1 and "it sent" in said[0]
+
+
+def test_a_slow_answer_has_time_for_as_much_as_it_brings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranged_reads, "STALL_S", 1)
+    monkeypatch.setattr(ranged_reads, "LEAST_BYTES_PER_S", 10)
+    with served() as (server, reads, _):
+        server.answer = dripping_slowly("body", [])
+        assert read(reads, 0, 200) == DATA[:200]
+
+
+class LibraryError(OSError):
+    """With what its library says."""
+
+
+SECRET = "http://127.0.0.1/bucket/a?X-Amz-Signature=5ec7e7"
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError(SECRET), LibraryError(5, SECRET), OSError(SECRET), socket.gaierror(-2, SECRET)], ids=type
+)
+def test_why_a_read_failed_is_told_once_in_a_while_and_lets_nobody_in(
+    monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    now, said = [1000.0], list[str]()
+    monkeypatch.setattr(ranged_reads, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    with served(said.append) as (server, reads, _):
+        server.answer = refused(f"500 {SECRET}")
+        assert read(reads, 0, 10) is None
+        assert said == ["reading a block straight from the tier's store failed, obstore is asked instead: status 500"]
+        reads._sign = failing(error)
+        reads._signed.clear()
+        for _ in range(3):
+            assert read(reads, 0, 10) is None
+        assert len(said) == 1
+        now[0] += ranged_reads.REST_S + 1
+        for _ in range(3):
+            assert read(reads, 0, 10) is None
+        assert len(said) == 2 and type(error).__name__ in said[1]
+    assert not any(word in line for line in said for word in ("Signature", "://", "5ec7e7"))
+
+
+def failing(error: BaseException) -> Callable[[str], str]:
+    def sign(_: str) -> str:
+        raise error
+
+    return sign
+
+
 def test_signed_urls_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranged_reads, "SIGNED_MAX", 3)
     with served() as (_, reads, signed):
@@ -328,10 +406,7 @@ class PanicException(BaseException):
 
 @pytest.mark.parametrize("error", [ValueError("no key to sign with"), PanicException("oh")])
 def test_what_cannot_be_signed_is_left_to_others(error: BaseException) -> None:
-    def sign(_: str) -> str:
-        raise error
-
-    assert read(RangedReads(sign), 0, 10) is None
+    assert read(RangedReads(failing(error)), 0, 10) is None
 
 
 def test_the_library_is_asked_where_this_does_not_do() -> None:
