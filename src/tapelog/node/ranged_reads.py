@@ -17,6 +17,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -56,6 +57,10 @@ class AnswerError(Exception):
     """An answer that is of no use here; the text says why."""
 
 
+class OtherRangeError(AnswerError):
+    """Another range than was asked for, of an object that has it."""
+
+
 class Signed:
     """Where an object is read."""
 
@@ -83,9 +88,14 @@ class RangedReads:
         self._failures = 0
         self._rests_until = 0.0
         self._quiet_until = 0.0
+        self._singly_until = 0.0
         self.usable = not any(os.environ.get(name) for name in PROXIES)
         self.filled = 0
         """How often it went well."""
+
+    def brings_several(self) -> bool:
+        """Whether several pieces come with one request now."""
+        return self.usable and time.monotonic() >= max(self._rests_until, self._singly_until)
 
     def read_into(self, name: str, position: int, into: Sequence[memoryview], filled: Callable[[], None]) -> int:
         """How many pieces of memory were filled, one after the other, with what the object has from position on, filled
@@ -94,6 +104,12 @@ class RangedReads:
         if not self.usable or not into or not all(map(len, into)) or now < self._rests_until:
             return 0
         good = 0
+        if len(into) > 1 and now < self._singly_until:
+            for piece in into:
+                if not self.read_into(name, position, [piece], filled):
+                    break
+                position, good = position + len(piece), good + 1
+            return good
 
         def one_more() -> None:
             nonlocal good
@@ -107,6 +123,8 @@ class RangedReads:
                 self._failures = 0
                 return good
         except Exception as error:
+            if isinstance(error, OtherRangeError) and len(into) > 1:  # a gateway that answers with so much at most?
+                self._singly_until = now + REST_S
             self._failed(_why(error))
         except BaseException as error:
             if type(error).__name__ != "PanicException":  # obstore's
@@ -128,7 +146,8 @@ class RangedReads:
         found = self._signed.get(name)
         if found is None or found.until < now:
             while len(self._signed) >= SIGNED_MAX:
-                self._signed.pop(next(iter(self._signed)), None)
+                with suppress(RuntimeError, StopIteration):  # another thread was here
+                    self._signed.pop(next(iter(self._signed)), None)
             found = self._signed[name] = Signed(self._sign(name), now + RENEWED_S)
         return found
 
@@ -266,9 +285,12 @@ class Connection:
         if b"transfer-encoding" in fields or b"content-encoding" in fields:
             raise AnswerError("an encoded answer")
         self.lasts = words[0] == VERSIONS[0] and fields.get(b"connection", b"").lower() != b"close"
-        expected = b"bytes %d-%d/" % (position, last)
-        whole = fields.get(b"content-length") == b"%d" % (last - position + 1)
-        return FILLED if whole and fields.get(b"content-range", b"").startswith(expected) else REFUSED
+        span, _, total = fields.get(b"content-range", b"").partition(b"/")
+        if total.isdigit() and int(total) <= last:
+            return REFUSED
+        if span != b"bytes %d-%d" % (position, last) or fields.get(b"content-length") != b"%d" % (last - position + 1):
+            raise OtherRangeError("another range")
+        return FILLED
 
 
 def _in_time(begun: float, got: int) -> None:

@@ -6,7 +6,6 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,83 +15,13 @@ from tapelog.log.tier.store import ObjectMissingError
 from tapelog.node import ranged_reads
 from tapelog.node.object_stores import ObstoreBackend
 from tapelog.node.ranged_reads import FAILURES_MAX, RangedReads
-
-DATA = bytes(range(256)) * 1024
-Answer = Callable[[socket.socket, int, int], bool]
-"""Sends something for a range; whether the connection goes on."""
-
-
-def head(first: int, last: int, *more: str, status: str = "HTTP/1.1 206 Partial Content") -> bytes:
-    lines = [status, f"Content-Length: {last - first + 1}", f"content-range: bytes {first}-{last}/{len(DATA)}", *more]
-    return "\r\n".join([*lines, "", ""]).encode()
-
-
-def good(peer: socket.socket, first: int, last: int) -> bool:
-    peer.sendall(head(first, last) + DATA[first : last + 1])
-    return True
-
-
-class Server:
-    """Answers every request as it is told at that time."""
-
-    def __init__(self) -> None:
-        self.answer: Answer = good
-        self.connections = 0
-        self.requests: list[str] = []
-        self._socket = socket.create_server(("127.0.0.1", 0))
-        self.port = self._socket.getsockname()[1]
-        threading.Thread(target=self._serve, daemon=True).start()
-
-    def _serve(self) -> None:
-        while True:
-            try:
-                peer = self._socket.accept()[0]
-            except OSError:
-                return
-            self.connections += 1
-            threading.Thread(target=self._talk, args=(peer,), daemon=True).start()
-
-    def _talk(self, peer: socket.socket) -> None:
-        with peer, suppress(ConnectionError):
-            while data := peer.recv(4096):
-                text = data.decode()
-                self.requests.append(text)
-                first, last = text.partition("bytes=")[2].partition("\r")[0].split("-")
-                if not self.answer(peer, int(first), int(last)):
-                    return
-
-    def close(self) -> None:
-        self._socket.close()
-
-
-@contextmanager
-def served(complain: Callable[[str], None] | None = None) -> Iterator[tuple[Server, RangedReads, list[str]]]:
-    server = Server()
-    signed: list[str] = []
-
-    def sign(name: str) -> str:
-        signed.append(name)
-        return f"http://127.0.0.1:{server.port}/bucket/{name}?X-Amz-Signature=1"
-
-    try:
-        yield server, RangedReads(sign, complain), signed
-    finally:
-        server.close()
+from tests.unit.node.range_server import DATA, Answer, good, head, ignored, read, served
 
 
 @pytest.fixture(autouse=True)
 def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ranged_reads.PROXIES:
         monkeypatch.delenv(name, raising=False)
-
-
-def read(reads: RangedReads, first: int, size: int) -> bytes | None:
-    memory = bytearray(b"?" * size)
-    return bytes(memory) if reads.read_into("a", first, [memoryview(memory)], _ignored) else None
-
-
-def _ignored() -> None:
-    pass
 
 
 def test_a_range_arrives_and_the_connection_and_the_signed_url_are_used_again() -> None:
@@ -169,7 +98,7 @@ def test_nobody_waits_for_more_than_there_is(monkeypatch: pytest.MonkeyPatch, ch
                 assert read(reads, 7, size) == DATA[7 : 7 + size]
             for sizes in ((1, 1), (600, 5000), (5000, 600), (700, 4300, 1), (60_000, 60_000, 5001)):
                 memory = bytearray(sum(sizes))
-                assert reads.read_into("a", 7, split(memory, *sizes), _ignored) == len(sizes)
+                assert reads.read_into("a", 7, split(memory, *sizes), ignored) == len(sizes)
                 assert memory == DATA[7 : 7 + sum(sizes)]
         assert server.connections == 1
     assert time.monotonic() - begun < ranged_reads.STALL_S
@@ -287,6 +216,69 @@ def test_objects_that_are_not_there_are_no_reason_for_that() -> None:
         assert len(server.requests) == FAILURES_MAX + 5
 
 
+def ended(peer: socket.socket, first: int, last: int) -> bool:
+    """The object ends before the last byte."""
+    text = head(first, last - 1).replace(b"/%d" % len(DATA), b"/%d" % last)
+    peer.sendall(text + DATA[first:last])
+    return True
+
+
+@pytest.mark.parametrize(("answer", "counts"), [(other_range, True), (shorter, True), (ended, False)])
+def test_another_range_than_was_asked_for_is_told_and_counted_unless_the_object_ends_there(
+    answer: Answer, counts: bool
+) -> None:
+    said: list[str] = []
+    with served(said.append) as (server, reads, _):
+        server.answer = answer
+        for _ in range(FAILURES_MAX + 5):
+            assert read(reads, 50, 100) is None
+        assert len(server.requests) == (FAILURES_MAX if counts else FAILURES_MAX + 5)
+        assert reads.brings_several() == (not counts)
+    assert [line.rpartition(": ")[2] for line in said] == ["another range"] * counts
+
+
+def test_where_a_gateway_answers_with_so_much_at_most_blocks_are_asked_for_one_by_one_for_a_while(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def capped(peer: socket.socket, first: int, last: int) -> bool:
+        return good(peer, first, min(last, first + 149))
+
+    now = [1000.0]
+    monkeypatch.setattr(ranged_reads, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    with served() as (server, reads, _):
+        server.answer = capped
+        for _ in range(3):
+            memory = bytearray(300)
+            assert reads.read_into("a", 7, split(memory, 100, 100, 100), ignored) == 0
+            assert not reads.brings_several()
+            assert reads.read_into("a", 7, split(memory, 100, 100, 100), ignored) == 3
+            assert memory == DATA[7:307]
+            assert len(server.requests) == 4
+            assert reads.read_into("a", 7, split(memory, 100, 160, 40), ignored) == 1
+            server.requests.clear()
+            now[0] += ranged_reads.REST_S + 1
+            assert reads.brings_several()
+
+
+class Raced(dict[str, ranged_reads.Signed]):
+    """Another thread takes one out while somebody looks for the first."""
+
+    def __iter__(self) -> Iterator[str]:
+        found = super().__iter__()
+        del self[next(super().__iter__())]
+        return found
+
+
+def test_threads_that_make_room_for_signed_urls_at_once_do_not_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranged_reads, "SIGNED_MAX", 3)
+    said: list[str] = []
+    with served(said.append) as (_, reads, _):
+        reads._signed = Raced()
+        for number in range(10):
+            assert reads.read_into(str(number), 0, [memoryview(bytearray(4))], ignored)
+        assert not said
+
+
 def test_a_url_is_signed_anew_before_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
     monkeypatch.setattr(ranged_reads, "time", SimpleNamespace(monotonic=lambda: now[0]))
@@ -386,7 +378,7 @@ def test_signed_urls_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranged_reads, "SIGNED_MAX", 3)
     with served() as (_, reads, signed):
         for number in range(10):
-            assert reads.read_into(str(number), 0, [memoryview(bytearray(4))], _ignored)
+            assert reads.read_into(str(number), 0, [memoryview(bytearray(4))], ignored)
         assert len(reads._signed) == 3
         assert len(signed) == 10
 
@@ -425,10 +417,10 @@ def test_the_library_is_asked_where_this_does_not_do() -> None:
     with served() as (server, reads, _):
         made._direct = reads
         memory = bytearray(300)
-        made.read_into("a", 7, [memoryview(memory)], _ignored)
+        made.read_into("a", 7, [memoryview(memory)], ignored)
         assert memory == DATA[7:307] and not asked
         server.answer = cut_off
-        made.read_into("a", 9, [memoryview(memory)], _ignored)
+        made.read_into("a", 9, [memoryview(memory)], ignored)
         assert memory == DATA[9:309] and asked == [9]
         asked.clear()
         told: list[bytes] = []
@@ -438,4 +430,4 @@ def test_the_library_is_asked_where_this_does_not_do() -> None:
         assert len(told) == 3 and told[1] == DATA[11:211]
         server.answer = refused("416 Not Satisfiable")
         with pytest.raises(ObjectMissingError):
-            made.read_into("a", len(DATA), [memoryview(memory)], _ignored)
+            made.read_into("a", len(DATA), [memoryview(memory)], ignored)
