@@ -373,6 +373,7 @@ class Pieces:
         piece.since_ms = self.timers.clock.monotonic_ms()
         if isinstance(result, StoreError):
             self._uncount(piece)
+            self.quota.gave_back(piece.size)
         if isinstance(result, ObjectMissingError):
             self._give_up(piece, str(result))
         elif isinstance(result, StoreError):

@@ -29,6 +29,10 @@ class Quota:
         now_ms = self._clock.monotonic_ms()
         self._free_ms = max(self._free_ms, now_ms - WINDOW_MS) + size * 1000 / max(1, self.rate())
 
+    def gave_back(self, size: int) -> None:
+        """So many bytes of that did not come."""
+        self._free_ms -= size * 1000 / max(1, self.rate())
+
 
 def _without_bound() -> int:
     return 1 << 62

@@ -333,6 +333,22 @@ def test_no_more_is_read_in_a_second_than_the_quota_says_and_everything_comes() 
     assert came == [0, 5, 7, 8, 8, 8], "a second is made up for, then two blocks a second"
 
 
+def test_the_quota_is_not_charged_for_what_never_came() -> None:
+    shelf, waits = Shelf(), Waits()
+    shelf.clock.advance(10_000)
+    shelf.pieces.quota.rate = lambda: 2 * BLOCK
+    shelf.store.weather.gone = True
+    for number in range(4):
+        shelf.pieces.ahead("a", number * BLOCK, BLOCK)
+    shelf.get(9, waits)
+    shelf.pass_time(2_000)
+    shelf.store.weather.gone = False
+    asked = len(shelf.asked)
+    shelf.pass_time(3_000)
+    assert waits.told and len(shelf.asked) == asked + 1
+    assert shelf.pieces.quota.wait_ms() == 0
+
+
 def test_damage_that_a_slow_store_sends_again_is_told() -> None:
     shelf, waits = Shelf(), Waits()
     shelf.get(0)
