@@ -178,6 +178,10 @@ class ObstoreBackend:
             position += len(piece)
             filled()
 
+    def brings_several(self) -> bool:
+        """Only where ranges are received where they stay: obstore is asked for each, and has a copy of it meanwhile."""
+        return self._direct is not None and self._direct.brings_several()
+
     def _ranges(self, name: str, ranges: Sequence[tuple[int, int]]) -> Sequence[Bytes]:
         if not ranges:
             return []

@@ -13,7 +13,15 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Final, TypeVar
 
-from tapelog.log.tier.store import Condition, Got, Listing, StoreError, UnavailableError, Version
+from tapelog.log.tier.store import (
+    Condition,
+    Got,
+    Listing,
+    StoreError,
+    UnavailableError,
+    Version,
+    brings_several,
+)
 from tapelog.node.object_stores import Backend
 
 R = TypeVar("R")
@@ -36,12 +44,17 @@ class ThreadedStore:
     ) -> None:
         self._open = open_backend
         self._backend: Backend | None = None
+        self._several: Callable[[], bool] = _no
         self._opening = threading.Lock()
         self._post = post
         self._uploads = _Pool("tier-copy", copiers)
         self._small = _Pool("tier", SMALL_THREADS)
         self._reads = _Pool("tier-read", READ_THREADS)
         self._throttle = _Throttle(bytes_per_second)
+
+    def brings_several(self) -> bool:
+        """Whether one call of read_into brings several pieces for little more than one now."""
+        return self._several()
 
     def get(self, name: str, done: Callable[[Got | StoreError], None]) -> None:
         self._call(self._small, lambda backend: backend.get(name), done)
@@ -107,7 +120,12 @@ class ThreadedStore:
         with self._opening:
             if self._backend is None:
                 self._backend = self._open()
+                self._several = brings_several(self._backend)
             return self._backend
+
+
+def _no() -> bool:
+    return False
 
 
 class _Throttle:

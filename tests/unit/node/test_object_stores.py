@@ -290,3 +290,28 @@ def test_who_opens_a_store_is_told_where_reading_straight_from_it_fails(monkeypa
         with pytest.raises(StoreError):  # it is no store that obstore knows
             found.read_into("a", 0, [memoryview(bytearray(1))], lambda: None)
     assert len(said) == 1 and "obstore is asked instead" in said[0], "of plain HTTP alone"
+
+
+def test_a_directory_brings_several_pieces_with_one_call_and_other_stores_if_they_say_so(tmp_path: Path) -> None:
+    class Remote:
+        """Does not, but for a moment."""
+
+        several = False
+
+        def brings_several(self) -> bool:
+            return self.several
+
+        def get(self, name: str) -> None:
+            raise ObjectMissingError(name)
+
+    remote: Any = Remote()
+    opened = DirectoryBackend(str(tmp_path), Memory(f"{tmp_path}/note"))
+    for backend, several in ((remote, False), (opened, True)):
+        posted: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        store = ThreadedStore(lambda one=backend: one, posted.put, copiers=1, bytes_per_second=lambda: 1)  # type: ignore[misc]
+        assert not store.brings_several(), "nobody knows yet"
+        store.get("x", lambda _: None)
+        posted.get(timeout=10)()
+        assert store.brings_several() == several
+        remote.several = True
+        assert store.brings_several()

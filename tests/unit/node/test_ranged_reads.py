@@ -401,6 +401,27 @@ def test_what_cannot_be_signed_is_left_to_others(error: BaseException) -> None:
     assert read(RangedReads(failing(error)), 0, 10) is None
 
 
+def test_several_blocks_come_with_one_call_only_while_they_are_received_where_they_stay(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(ranged_reads, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    made = ObstoreBackend.__new__(ObstoreBackend)
+    assert not made.brings_several(), "over TLS, say"
+    with served() as (server, reads, _):
+        made._direct = reads
+        assert made.brings_several()
+        server.answer = refused("500 Oops")
+        for _ in range(FAILURES_MAX):
+            read(reads, 0, 10)
+        assert not made.brings_several()
+        now[0] += ranged_reads.REST_S + 1
+        assert made.brings_several()
+    monkeypatch.setenv("http_proxy", "http://proxy:3128")
+    made._direct = RangedReads(str)
+    assert not made.brings_several()
+
+
 def test_the_library_is_asked_where_this_does_not_do() -> None:
     made = ObstoreBackend.__new__(ObstoreBackend)
     raw: Any = None

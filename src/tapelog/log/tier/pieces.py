@@ -27,7 +27,14 @@ from tapelog.base.timers import Timer, Timers
 from tapelog.log.tier.buffers import Block, Buffers, room_for
 from tapelog.log.tier.piece import Awaited, Convert, Key, NotHereError, Piece, UnreadableError
 from tapelog.log.tier.quota import Quota
-from tapelog.log.tier.store import Got, ObjectMissingError, ObjectStore, RefusedError, StoreError
+from tapelog.log.tier.store import (
+    Got,
+    ObjectMissingError,
+    ObjectStore,
+    RefusedError,
+    StoreError,
+    brings_several,
+)
 from tapelog.log.tier.waiter import Waiter
 
 __all__ = ["Awaited", "NotHereError", "Pieces", "UnreadableError", "Waiter"]
@@ -96,6 +103,7 @@ class Pieces:
         self._timer: Timer | None = None
         self.quota = Quota(timers.clock)
         self._doubted: dict[Key, int] = {}
+        self._brings_several = brings_several(store)
         self._readers: dict[str, int] = {}  # when they came last, longest ago first
         self._block_ms = 0.0
         """How long a block took lately; 0 if none has come."""
@@ -188,7 +196,9 @@ class Pieces:
 
     def run_blocks(self) -> int:
         """How many blocks one call should bring, if so many are wanted: no more than each of those who read now may
-        have, so that nobody's crowd out another's."""
+        have, so that nobody's crowd out another's. One where the store would bring them one after the other."""
+        if not self._brings_several():
+            return 1
         quick = int(RUN_MS / self._block_ms) if self._block_ms else 1
         return max(1, min(RUN_BLOCKS_MAX, quick, self._blocks_ahead_max() // max(1, len(self._readers))))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias, runtime_checkable
 
 LIST_PAGE_MAX: Final = 1000
 """Objects that one `list` tells at most."""
@@ -123,3 +123,21 @@ class ObjectStore(Protocol):
     def delete(self, names: Sequence[str], done: Callable[[StoreError | None], None]) -> None:
         """Remove objects; fine if absent. After an error some may be gone."""
         ...
+
+
+@runtime_checkable
+class Choosy(Protocol):
+    """A store that may not be good at bringing several pieces of memory's worth with one call of `read_into`."""
+
+    def brings_several(self) -> bool:
+        """Whether that costs little more than one now; else they are better asked for by a call each, at once."""
+        ...
+
+
+def brings_several(store: object) -> Callable[[], bool]:
+    """Whether one call brings several pieces: as the store says, always where it says nothing."""
+    return store.brings_several if isinstance(store, Choosy) else _always
+
+
+def _always() -> bool:
+    return True

@@ -31,6 +31,10 @@ class Noting(SimStore):
     calls_of_blocks: list[tuple[int, int]]
     block_ms = 0
     breaks_after = -1
+    several = True
+
+    def brings_several(self) -> bool:
+        return self.several
 
     def read_into(
         self, name: str, position: int, into: Sequence[memoryview], done: Callable[[int, StoreError | None], None]

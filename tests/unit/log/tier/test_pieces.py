@@ -115,6 +115,21 @@ def test_a_store_that_is_far_away_is_asked_for_each_block_by_itself_and_for_many
     assert shelf.pieces.run_blocks() == 2
 
 
+def test_a_store_that_does_not_bring_several_blocks_with_one_call_is_asked_for_each_by_itself() -> None:
+    shelf = Shelf(parallel=4)
+    shelf.read(20)
+    shelf.store.several = False
+    shelf.pieces.blocks_ahead("a", 0, 3 * BLOCK)
+    assert shelf.store.calls_of_blocks == [(20, 1), (0, 1), (1, 1), (2, 1)]
+    assert shelf.pieces.under_way == 3
+    shelf.pass_time()
+    shelf.store.several = True
+    for number in range(3):
+        shelf.read(number)
+    shelf.pieces.blocks_ahead("a", 3 * BLOCK, 6 * BLOCK)
+    assert shelf.store.calls_of_blocks[4:] == [(3, 3)], "as soon as it does"
+
+
 def test_each_block_of_a_call_can_be_read_as_soon_as_it_is_here() -> None:
     shelf, waits = Shelf(), [Waits() for _ in range(3)]
     shelf.read(20)
