@@ -88,8 +88,13 @@ class StreamReader(Prompt, DataSourceStreamReader, SupportsTriggerAvailableNow):
     def initialOffset(self) -> dict[str, Any]:
         """Where a new query begins."""
         with explained(), view_of(self.options.connection) as view:
+            return offsets_to_value(self._beginning(view))
+
+    def _beginning(self, view: ClusterView) -> Offsets:
+        """The same, decided once: PySpark before 4.2 asks first how far the first batch goes."""
+        if self._initial is None:
             self._initial = initial(self.options, view)
-        return offsets_to_value(self._initial)
+        return self._initial
 
     def getDefaultReadLimit(self) -> Any:
         """A limit that is not ReadAllAvailable where the options limit a trigger: the options themselves are used."""
@@ -103,26 +108,31 @@ class StreamReader(Prompt, DataSourceStreamReader, SupportsTriggerAvailableNow):
     def latestOffset(self, start: dict[str, Any] | None = None, limit: Any = None) -> dict[str, Any]:
         """How far the next batch goes.
 
-        PySpark 4.0 and 4.1 give no start: then the last batch's end is taken. Nor do they tell that a query is to end
-        with what is there now. Such a query runs one batch and asks at most once: therefore what is answered first is
-        everything, unless limitFirstTrigger says otherwise, or a batch that was left has been run.
+        PySpark 4.0 and 4.1 give no start. They tell where a query goes on by asking for the ranges of an empty batch
+        there, and for a new one nothing at all. Nor do they tell that a query is to end with what is there now. Such a
+        query runs one batch and asks at most once: therefore what is answered first is everything, unless
+        limitFirstTrigger says otherwise, or a batch that was left has been run.
         """
         with explained(), view_of(self.options.connection) as view:
-            begins = offsets_from_checkpoint(start) if start is not None else self._end or self._initial
+            begins = self._begins(view) if start is None else offsets_from_checkpoint(start)
             self._publish(begins)
             if self._available_now and self._pinned is None:
-                self._pinned = self._advance(view, begins or {}, everything=True).available
+                self._pinned = self._advance(view, begins, everything=True).available
             no_limit = ReadAllAvailable is not None and isinstance(limit, ReadAllAvailable)
-            alone = begins is None or (start is None and not self._asked and not self.options.limit_first)
+            alone = start is None and not self._asked and not self.options.limit_first
             has_limits = self.options.max_offsets is not None or self.options.max_bytes is not None
             if alone and has_limits and not (self._is_new and may_differ_again(self.options)):
                 LOG.warning(_UNLIMITED)
-            step = self._advance(view, begins or {}, everything=no_limit or alone)
+            step = self._advance(view, begins, everything=no_limit or alone)
         self._asked = True
         if self._available_now and begins == self._pinned:
             self.stop()  # the query ends here, and Spark kills this process before it could do that later
         self._pace, self._available = step.pace, step.available
         return offsets_to_value(step.end)
+
+    def _begins(self, view: ClusterView) -> Offsets:
+        """Where the next batch begins, as far as Spark has shown; else the query is new."""
+        return self._beginning(view) if self._end is None else self._end
 
     def _advance(self, view: ClusterView, begins: Offsets, *, everything: bool) -> Step:
         return advance(
@@ -143,10 +153,10 @@ class StreamReader(Prompt, DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Whether this run began anew, and has planned no batch yet."""
         return self._initial is not None and self._first_end is None
 
-    def _publish(self, done: Offsets | None) -> None:
+    def _publish(self, done: Offsets) -> None:
         """Tell the group that the options name how far the checkpoint is; what a new query begins with is not in it."""
         group = self.options.progress_group
-        if group is None or done is None or self._is_new or done == self._published:
+        if group is None or self._is_new or done == self._published:
             return
         if self._publisher is None:
             self._publisher = Publisher()

@@ -77,14 +77,12 @@ def test_who_asks_for_limits_from_the_first_trigger_on_gets_them(
     found = reader(limitFirstTrigger="true")
     found.partitions(at(20), at(20))
     anew = reader(limitFirstTrigger="true")
-    anew.initialOffset()
     with caplog.at_level(logging.WARNING):
         assert (found.latestOffset(), anew.latestOffset()) == (at(50), at(30))
+        assert anew.initialOffset() == at(0)  # asked afterwards
+        anew.partitions(at(0), at(30))
+        assert anew.latestOffset() == at(60)
     assert caplog.text == ""
-
-
-def test_a_run_that_is_not_told_where_it_stands_cannot_count(there: Brokers) -> None:
-    assert reader(limitFirstTrigger="true").latestOffset() == at(100)
 
 
 @pytest.mark.parametrize("limited", ["true", "false"])
@@ -96,10 +94,18 @@ def test_a_new_query_from_the_latest_has_an_empty_first_batch_and_is_not_warned_
     there: Brokers, caplog: pytest.LogCaptureFixture
 ) -> None:
     found = reader(startingOffsets="latest")
-    found.initialOffset()
-    there.logs[TopicPartition("t", 0)] = (0, 200)
     with caplog.at_level(logging.WARNING):
         assert found.latestOffset() == at(100)
+        there.logs[TopicPartition("t", 0)] = (0, 200)
+        assert found.initialOffset() == at(100), "else what came in between would be taken for lost"
         found.partitions(at(100), at(100))
         assert found.latestOffset() == at(130)
     assert caplog.text == ""
+
+
+def test_a_new_query_is_warned_of_a_first_batch_without_limits(
+    there: Brokers, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        assert reader().latestOffset() == at(100)
+    assert "limitFirstTrigger" in caplog.text
