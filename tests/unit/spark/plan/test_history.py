@@ -81,10 +81,10 @@ def test_the_tail_is_a_task_of_its_own() -> None:
 
 
 def test_a_stream_is_cut_by_offsets_alone() -> None:
-    fat = Range("t", 0, 7, 7 + 3_600_000)
+    fat = Range("t", 0, 7, 7 + 9_600_000)
     pieces = split_evenly([fat, Range("t", 1, 0, 5)])
-    assert [(one.partition, one.size) for one in pieces] == [(0, 900_000)] * 4 + [(1, 5)]
-    assert (pieces[0].start, pieces[3].until) == (7, 3_600_007)
+    assert [(one.partition, one.size) for one in pieces] == [(0, 2_400_000)] * 4 + [(1, 5)]
+    assert (pieces[0].start, pieces[3].until) == (7, 9_600_007)
 
 
 def test_the_tier_is_off_unless_it_is_named() -> None:
