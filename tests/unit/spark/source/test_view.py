@@ -110,14 +110,14 @@ def test_with_a_tier_such_reads_are_cut_by_its_objects(given: Any) -> None:
 def test_a_repeatable_read_has_the_same_tasks_whatever_logs_weigh_slots_there_are_and_is_gone(
     given: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ends = {"startingOffsets": '{"t":{"0":0,"1":0}}', "endingOffsets": '{"t":{"0":2400000,"1":5}}'}
+    ends = {"startingOffsets": '{"t":{"0":0,"1":0}}', "endingOffsets": '{"t":{"0":6000000,"1":5}}'}
     more = {"repeatable": "true", "failOnDataLoss": "false", **ends}
-    first = given(Brokers(world(t=[(0, 2_400_000), (0, 5)]), 400, {}), **more)
+    first = given(Brokers(world(t=[(0, 6_000_000), (0, 5)]), 400, {}), **more)
     assert first == [
-        (Range("t", 0, 0, 1_200_000),),
-        (Range("t", 0, 1_200_000, 2_400_000),),
+        (Range("t", 0, 0, 3_000_000),),
+        (Range("t", 0, 3_000_000, 6_000_000),),
         (Range("t", 1, 0, 5),),
     ]
     monkeypatch.setenv("TAPELOG_SLOTS", "8")
-    assert given(Brokers(world(t=[(0, 9_000_000), (0, 9)]), 20_000, {}), **more) == first
-    assert given(Brokers(world(t=[(1_200_000, 2_400_000), (0, 5)]), 400, {}), **more) == [None, *first[1:]]
+    assert given(Brokers(world(t=[(0, 19_000_000), (0, 9)]), 20_000, {}), **more) == first
+    assert given(Brokers(world(t=[(3_000_000, 6_000_000), (0, 5)]), 400, {}), **more) == [None, *first[1:]]
