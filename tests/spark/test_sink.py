@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections import Counter
 from collections.abc import Callable
@@ -12,6 +13,7 @@ import pytest
 from confluent_kafka import Consumer, Message
 
 from tapelog.client.partitioner import partition_for_key
+from tapelog.toolkit.lag import LagReader
 from tests.spark.conftest import Topic
 
 pytest.importorskip("pyspark", reason="needs pyspark (requirements/spark.txt)")
@@ -110,6 +112,24 @@ class Copy:
         last.unlink()
         for crc in (self.checkpoint / "commits").glob(f".{last.name}.crc"):
             crc.unlink()
+
+
+def test_groups_of_its_markers_are_told_from_groups_that_read(
+    spark: Any, bootstrap: str, topic: Topic, tmp_path: Path
+) -> None:
+    target, app = Topic(bootstrap, 3), f"app-{uuid.uuid4().hex}"
+    topic.write(30)
+    Copy(spark, topic, target, tmp_path).run()
+    query = json.loads((tmp_path / "checkpoint" / "metadata").read_text())["id"]
+    frame = spark.range(5).selectExpr("cast(id as string) as value")
+    options = to(target, txnAppId=app, txnVersion=1, transactionalIdPrefix="mine")
+    frame.write.format("tapelog").options(**options).mode("append").save()
+    with LagReader(bootstrap) as reader:
+        every = reader.groups(markers=True)
+        made = [name for name in every if name.startswith((f"tapelog-{query}-", f"mine-app-{app}-"))]
+        assert {name.split("-")[0] for name in made} == {"tapelog", "mine"}
+        assert reader.marker_groups(every) >= set(made)
+        assert not set(made) & set(reader.groups())
 
 
 @pytest.mark.parametrize(("delivery", "times"), [("exactlyOnce", 1), ("atLeastOnce", 2)])

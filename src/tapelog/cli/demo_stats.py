@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from tapelog.cli.connect import Connection
 from tapelog.cli.group_info import state_name
@@ -15,7 +15,6 @@ HISTORY = 60
 TOPICS_MAX = 8
 GROUPS_MAX = 8
 OWN = ("orders", "analytics", "billing")
-_MARKERS = re.compile(r"tapelog-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}-")
 
 
 def own_first(names: Iterable[str]) -> list[str]:
@@ -25,15 +24,6 @@ def own_first(names: Iterable[str]) -> list[str]:
     ['billing', 'orders', 'answers']
     """
     return sorted(names, key=lambda name: (name not in OWN, name))
-
-
-def reads(group: str) -> bool:
-    """Whether a group reads something; those in which Spark's sink keeps its markers do not.
-
-    >>> [reads(name) for name in ("billing", "shop.revenue", "tapelog-4e2607c3-9795-4468-94ee-d6d7524a3557-0.0")]
-    [True, True, False]
-    """
-    return _MARKERS.match(group) is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +81,14 @@ class Observer:
         self._histories: dict[str, deque[int]] = {}
 
     def snapshot(self) -> Snapshot:
+        self._markers: set[str] = set()
         """Ask the cluster. Raises CliError if it does not answer."""
         now = time.monotonic()
         known = self._connection.metadata().topics
         names = own_first(name for name in known if not name.startswith("__"))[:TOPICS_MAX]
         bounds = self._connection.bounds((name, number) for name in names for number in sorted(known[name].partitions))
         listed = self._connection.result(self._connection.admin.list_consumer_groups())
-        entries = {entry.group_id: entry for entry in listed.valid if reads(entry.group_id)}
+        entries = self._that_read({entry.group_id: entry for entry in listed.valid})
         groups = [entries[name] for name in own_first(entries)[:GROUPS_MAX]]
         seconds = now - self._seen.at if self._seen.at else 0.0
         ends = {name: sum(end for (topic, _), (_, end) in bounds.items() if topic == name) for name in names}
@@ -130,6 +121,12 @@ class Observer:
 
     def close(self) -> None:
         """Give the connections back."""
+    def _that_read(self, entries: dict[str, Any]) -> dict[str, Any]:
+        """Those groups that read; the ones in which Spark's sink keeps its markers do not, and never will."""
+        with self._connection.explaining():
+            self._markers |= self._lags.marker_groups(name for name in entries if name not in self._markers)
+        return {name: entry for name, entry in entries.items() if name not in self._markers}
+
         self._lags.close()
 
 

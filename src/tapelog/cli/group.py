@@ -9,7 +9,7 @@ from rich.text import Text
 
 from tapelog.cli import group_check, group_describe, group_lag, group_reset
 from tapelog.cli.connect import Connection
-from tapelog.cli.group_info import list_all
+from tapelog.cli.group_info import list_all, marker_groups, type_text
 from tapelog.cli.options import DEFAULT_BOOTSTRAP, Bootstrap, Group, Groups, Json, Properties, Timeout, Yes
 from tapelog.cli.output import EXIT_USAGE, CliError, emit, remark, table
 from tapelog.cli.prompt import confirm
@@ -35,30 +35,52 @@ def list_groups(
     timeout: Timeout = 10.0,
     json: Json = False,
 ) -> None:
-    """List groups of every kind: classic, consumer (KIP-848), share, streams.
+    """List groups of every kind: classic, simple (it only commits), consumer (KIP-848), share, streams; and, called so,
+    those in which Spark's exactly-once sink keeps its markers.
 
     Example: tape group list --lag
     """
     connection = Connection(bootstrap, properties, timeout)
     listed = list_all(connection)
-    rows: list[dict[str, Any]] = [{"group": one.group, "type": one.kind, "state": one.state} for one in listed]
+    held = marker_groups(connection, listed)
+    rows: list[dict[str, Any]] = [
+        {
+            "group": one.group,
+            "type": one.kind,
+            "simple": one.simple,
+            "markers": one.group in held,
+            "state": one.state,
+        }
+        for one in listed
+    ]
     if lag:
         from tapelog.toolkit.lag import LagReader
 
         with LagReader(connection.config, admin=connection.admin, timeout_s=timeout) as reader:
-            found = group_lag.measured(connection, reader, {one.group: one.kind for one in listed})
+            kinds = {one.group: one.kind for one in listed if one.group not in held}
+            found = group_lag.measured(connection, reader, kinds)
         for row in rows:
-            row |= {"lag_records": found[row["group"]].records, "lag_seconds": found[row["group"]].seconds}
+            own = found.get(row["group"])
+            row |= {"lag_records": own and own.records, "lag_seconds": own and own.seconds}
     if not rows and not json:
         remark("no groups yet; a consumer with a group id makes one: `tape consume TOPIC --group NAME`")
         return
     columns = ["group", "type", "state", *(["lag>", "lag in time>"] if lag else [])]
-    shown = [[row["group"], row["type"], row["state"], *(_lag_cells(row) if lag else [])] for row in rows]
+    shown = [
+        [
+            row["group"],
+            type_text(row["type"], row["simple"], row["markers"]),
+            row["state"],
+            *(_lag_cells(row) if lag else []),
+        ]
+        for row in rows
+    ]
     emit(json, rows, lambda: [table(columns, shown)])
 
 
 def _lag_cells(row: dict[str, Any]) -> list[str | None]:
-    return [format_count(row["lag_records"]), group_lag.seconds_text(row["lag_seconds"])]
+    records = row["lag_records"]
+    return [None if records is None else format_count(records), group_lag.seconds_text(row["lag_seconds"])]
 
 
 @app.command()

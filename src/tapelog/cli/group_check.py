@@ -8,9 +8,9 @@ import typer
 from rich.text import Text
 
 from tapelog.cli.connect import Connection, missing_group
-from tapelog.cli.group_info import list_all
+from tapelog.cli.group_info import left_out_text, list_all, marker_groups
 from tapelog.cli.group_lag import UNCOMMITTED, isolation_of
-from tapelog.cli.options import DEFAULT_BOOTSTRAP, Bootstrap, Json, MaybeGroups, Properties, Timeout
+from tapelog.cli.options import DEFAULT_BOOTSTRAP, Bootstrap, Json, Markers, MaybeGroups, Properties, Timeout
 from tapelog.cli.output import (
     EXIT_ERR,
     EXIT_OK,
@@ -46,6 +46,7 @@ def check_groups(
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Also partitions that are fine.")] = False,
     uncommitted: UNCOMMITTED = False,
+    markers: Markers = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
     properties: Properties = None,
     timeout: Timeout = 10.0,
@@ -54,19 +55,20 @@ def check_groups(
     """Judge groups (all, unless named): OK, WARN, ERR, STALL, STOP or REWIND, with what is the matter and what to do.
 
     Past commits are read from `__consumer_offsets`, so the answer comes at once; where that is not allowed, the groups
-    are watched for half a minute. Exit code 0: all is well; 5: a warning; 6: worse.
+    are watched for half a minute. Exit code 0: all is well; 5: a warning; 6: worse. Groups in which Spark's sink keeps
+    its markers are left out unless named, and it is said how many they are.
 
     Example: tape group check billing --window 10m
     """
     from tapelog.toolkit.lag import HealthReader, LagReader, Limits
-    from tapelog.toolkit.lag.judgement import overall
 
     limits = Limits(_ms(window) or 0, _ms(warn_age), _ms(max_age))
     sample_ms = _ms(sample)
     connection = Connection(bootstrap, properties, timeout)
     listed = list_all(connection)
     shared = {one.group for one in listed if one.kind == "share"}
-    names = list(groups or (one.group for one in listed if one.group not in shared))
+    left_out = frozenset[str]() if groups or markers else marker_groups(connection, listed)
+    names = list(groups or (one.group for one in listed if one.group not in shared | left_out))
     if shared.intersection(names):
         raise CliError("share groups commit nothing to judge by", "`tape group lag` shows their lag", EXIT_USAGE)
     with (
@@ -82,12 +84,24 @@ def check_groups(
     for one in found:
         if groups and one.membership.state == "dead" and not one.findings:
             raise missing_group(one.group, (known.group for known in listed))
-    verdict = overall([one.verdict for one in found])
-    document = {"verdict": verdict.value, "groups": [group_document(one) for one in found]}
-    emit(json, document, lambda: [line for one in found for line in group_lines(one, every)])
-    if not found and not json:
+    raise typer.Exit(_tell(found, len(left_out), every, as_json=json))
+
+
+def _tell(found: list[GroupHealth], left_out: int, every: bool, *, as_json: bool) -> int:
+    """Print the judgement; the exit code."""
+    from tapelog.toolkit.lag.judgement import overall
+
+    verdict = overall([one.verdict for one in found]).value
+    document = {
+        "verdict": verdict,
+        "groups": [group_document(one) for one in found],
+        "markers_left_out": left_out,
+    }
+    last = [Text(left_out_text(left_out), style="dim")] if left_out else []
+    emit(as_json, document, lambda: [*(line for one in found for line in group_lines(one, every)), *last])
+    if not found and not as_json:
         remark("no groups to judge")
-    raise typer.Exit(CODES.get(verdict.value, EXIT_ERR))
+    return CODES.get(verdict, EXIT_ERR)
 
 
 def _ms(text: str | None) -> int | None:
@@ -97,16 +111,24 @@ def _ms(text: str | None) -> int | None:
         raise CliError(str(error), "", EXIT_USAGE) from None
 
 
+def _is_marker(finding: Finding) -> bool:
+    from tapelog.toolkit.lag.judgement import Cause
+
+    return finding.cause is Cause.MARKERS
+
+
 def group_document(health: GroupHealth) -> dict[str, Any]:
     """For programs."""
+    markers = any(_is_marker(finding) for finding in health.findings)
     return {
         "group": health.group,
+        "markers": markers,
         "verdict": health.verdict.value,
         "type": health.membership.kind,
         "state": health.membership.state,
         "members": health.membership.members,
         "judged_by": health.history,
-        "lag_records": sum(finding.lag.records or 0 for finding in health.findings),
+        "lag_records": None if markers else sum(finding.lag.records or 0 for finding in health.findings),
         "partitions": [_finding_document(health, finding) for finding in health.findings],
     }
 
@@ -127,8 +149,8 @@ def _finding_document(health: GroupHealth, finding: Finding) -> dict[str, Any]:
         "cause": finding.cause.value,
         "matter": what,
         "advice": next_step or None,
-        "lag_records": finding.lag.records,
-        "lag_seconds": finding.lag.seconds,
+        "lag_records": None if _is_marker(finding) else finding.lag.records,
+        "lag_seconds": None if _is_marker(finding) else finding.lag.seconds,
         "since_ms": finding.since_ms,
     }
 
@@ -137,7 +159,9 @@ def group_lines(health: GroupHealth, every: bool) -> list[Text]:
     """For a person: the group's verdict, then each partition that is not fine, with what to do."""
     count = health.membership.members
     head = f"  {health.group}: {health.membership.state}, {count} member{'' if count == 1 else 's'}"
-    if health.verdict.value == "OK":
+    if any(_is_marker(finding) for finding in health.findings):
+        head += ", holds markers of Spark's exactly-once sink, nobody reads through it"
+    elif health.verdict.value == "OK":
         head += f", {len(health.findings)} partition{'' if len(health.findings) == 1 else 's'} fine"
     lines = [Text.assemble(_mark(health.verdict.value), head)]
     for finding in health.findings:

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from tapelog.cli import configs
 from tapelog.cli.connect import Connection
-from tapelog.cli.group_info import GroupInfo, Member, describe_group, span
+from tapelog.cli.group_info import GroupInfo, Member, describe_group, span, type_text
 from tapelog.cli.group_lag import (
     PARTITION_COLUMNS,
     UNCOMMITTED,
@@ -130,6 +130,7 @@ def head_document(info: GroupInfo) -> dict[str, Any]:
     return {
         "group": info.group,
         "type": info.kind,
+        "simple": info.simple,
         "state": info.state,
         "assignor": info.assignor,
         "coordinator": info.coordinator,
@@ -166,7 +167,7 @@ def document(
         commits = [] if history is None else history.of(info.group, place)
         partitions.append(
             {
-                **partition_document(entry),
+                **partition_document(entry, marker=found.markers),
                 "member": None if owner is None else owner.member_id,
                 "committed_ms": commits[-1].at_ms if commits else None,
                 "expires_ms": expiry.get(place),
@@ -174,8 +175,9 @@ def document(
         )
     return {
         **head_document(info),
-        "lag_records": found.records,
-        "lag_seconds": found.seconds,
+        "markers": found.markers,
+        "lag_records": None if found.markers else found.records,
+        "lag_seconds": None if found.markers else found.seconds,
         "expires_ms": min(expiry.values(), default=None),
         "members": [member_document(one) for one in info.members],
         "partitions": partitions,
@@ -187,7 +189,7 @@ def head_text(info: GroupInfo) -> str:
     """The group itself in a line."""
     count = len(info.members)
     parts = [
-        f"{'simple' if info.simple else info.kind} group",
+        f"{type_text(info.kind, info.simple)} group",
         info.state,
         f"{count} member{'' if count == 1 else 's'}",
     ]
@@ -202,7 +204,8 @@ def view(info: GroupInfo, found: GroupLag, expiry: dict[Place, int]) -> list[Any
     """Everything, for a person."""
     time_lag = seconds_text(found.seconds)
     behind = f"{format_count(found.records)} records behind" + (f" ({time_lag})" if time_lag else "")
-    shown: list[Any] = [Text.assemble((info.group, "bold"), f": {head_text(info)}, {behind}")]
+    told = "holds markers of Spark's exactly-once sink, nobody reads through it" if found.markers else behind
+    shown: list[Any] = [Text.assemble((info.group, "bold"), f": {head_text(info)}, {told}")]
     if expiry:
         left = min(expiry.values()) - round(time.time() * 1000)
         when = f"in {format_duration(left)}" if left > 0 else "now"
@@ -224,7 +227,7 @@ def _partitions_table(info: GroupInfo, found: GroupLag) -> Any:
     rows = []
     for entry in found.partitions:
         owner = owners.get((entry.topic, entry.partition))
-        *cells, note = partition_cells(entry)
+        *cells, note = partition_cells(entry, marker=found.markers)
         rows.append([*cells, owner and owner.member_id, *([entry.metadata] if told else []), note])
     *columns, note = PARTITION_COLUMNS
     return table([*columns, "member", *(["metadata"] if told else []), note], rows)

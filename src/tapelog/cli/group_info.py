@@ -10,15 +10,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from confluent_kafka import ConsumerGroupState, ConsumerGroupType
+from confluent_kafka import ConsumerGroupState, ConsumerGroupType, KafkaException
 
 from tapelog.cli.connect import Connection, missing_group
 from tapelog.cli.output import EXIT_NOT_FOUND, CliError
 from tapelog.cli.reset import Place
+from tapelog.wire.sink_markers import holds_markers, may_hold_markers
 
 if TYPE_CHECKING:
     from tapelog.wire.messages import consumer_group_describe_response as answers
+    from tapelog.wire.messages.list_groups_response import ListedGroup
 
+MARKERS = "spark markers"
 MEMBER_TYPES = {0: "classic", 1: "consumer"}
 
 
@@ -185,11 +188,17 @@ def _assigned(assignment: answers.Assignment) -> tuple[Place, ...]:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Listed:
-    """A row of `tape group list`."""
+    """A row of `tape group list`. `simple`: it only commits; nobody has ever joined it."""
 
     group: str
     kind: str
     state: str
+    simple: bool = False
+
+
+def type_text(kind: str, simple: bool, markers: bool = False) -> str:
+    """What a group is, in a word or two: as its protocol says, or what else is known of it."""
+    return MARKERS if markers else "simple" if simple else kind
 
 
 def list_all(connection: Connection) -> list[Listed]:
@@ -203,16 +212,46 @@ def list_all(connection: Connection) -> list[Listed]:
             if wire.serves(ListGroupsRequest, 5):
                 told = [wire.ask(ListGroupsRequest(), ListGroupsResponse, node) for node in wire.nodes()]
                 listed = (group for answer in told for group in answer.groups)
-                return sorted(
-                    {Listed(one.group_id, one.group_type.lower(), words_of(one.group_state)) for one in listed}
-                )
+                return sorted({_listed(one) for one in listed})
     except CliError:
         pass
     answer = connection.result(connection.admin.list_consumer_groups(request_timeout=connection.timeout_s))
     return sorted(
-        Listed(entry.group_id, kind_name(getattr(entry, "type", None)), state_name(entry.state))
+        Listed(
+            entry.group_id,
+            kind_name(getattr(entry, "type", None)),
+            state_name(entry.state),
+            bool(entry.is_simple_consumer_group),
+        )
         for entry in answer.valid
     )
+
+
+def _listed(one: ListedGroup) -> Listed:
+    kind = one.group_type.lower()
+    return Listed(one.group_id, kind, words_of(one.group_state), kind == "classic" and not one.protocol_type)
+
+
+def marker_groups(connection: Connection, listed: Iterable[Listed]) -> frozenset[str]:
+    """Groups that hold markers of Spark's exactly-once sink and nothing else. Where offsets may not be read, names that
+    nobody chooses by accident decide.
+    """
+    named = [one.group for one in listed if one.kind == "classic" and may_hold_markers(one.group)]
+    if not named:
+        return frozenset()
+    from tapelog.toolkit.lag import LagReader
+
+    with LagReader(connection.config, admin=connection.admin, timeout_s=connection.timeout_s) as reader:
+        try:
+            return frozenset(reader.marker_groups(named))
+        except KafkaException:
+            return frozenset(name for name in named if holds_markers(name, ()))
+
+
+def left_out_text(count: int) -> str:
+    """What was not shown, and how to see it."""
+    which = "1 group that holds" if count == 1 else f"{count:,} groups that hold"
+    return f"left out: {which} markers of Spark's exactly-once sink, which nobody reads; --markers shows them"
 
 
 def span(places: Iterable[Place]) -> str:

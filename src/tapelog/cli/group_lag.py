@@ -13,9 +13,9 @@ from rich.text import Text
 
 from tapelog.cli.commit_notes import with_notes
 from tapelog.cli.connect import Connection, missing_group
-from tapelog.cli.group_info import list_all
-from tapelog.cli.options import DEFAULT_BOOTSTRAP, Bootstrap, Json, MaybeGroups, Properties, Timeout
-from tapelog.cli.output import EXIT_USAGE, CliError, console, emit, print_json, table
+from tapelog.cli.group_info import left_out_text, list_all, marker_groups
+from tapelog.cli.options import DEFAULT_BOOTSTRAP, Bootstrap, Json, Markers, MaybeGroups, Properties, Timeout
+from tapelog.cli.output import EXIT_USAGE, CliError, console, emit, print_json, remark, table
 from tapelog.cli.reset import Place
 from tapelog.cli.units import format_count, format_duration, parse_duration_ms
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tapelog.toolkit.lag.values import GroupLag, Isolation, PartitionLag
 
 EVERY_MS_MIN = 100
+A_MARKER = "a marker of Spark's sink"
 UNCOMMITTED = Annotated[
     bool, typer.Option("--uncommitted", help="The group reads open and aborted transactions too (read_uncommitted).")
 ]
@@ -43,6 +44,7 @@ def lag(
     every: Annotated[str, typer.Option("--every", metavar="DURATION", help="How often to look.")] = "2s",
     times: Annotated[int | None, typer.Option("-n", metavar="N", min=1, help="Stop after N looks.")] = None,
     uncommitted: UNCOMMITTED = False,
+    markers: Markers = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
     properties: Properties = None,
     timeout: Timeout = 10.0,
@@ -50,7 +52,8 @@ def lag(
 ) -> None:
     """Show how far groups are behind: in records, and in time.
 
-    Lag in time is the age of the oldest record that the group has not consumed, read from the log.
+    Lag in time is the age of the oldest record that the group has not consumed, read from the log. Unless groups are
+    named, those in which Spark's sink keeps its markers are left out, and it is said how many they are.
 
     Example: tape group lag billing --watch
     """
@@ -58,16 +61,23 @@ def lag(
 
     every_s = every_seconds(every)
     connection = Connection(bootstrap, properties, timeout)
-    isolation = isolation_of(uncommitted)
+    isolation, said = isolation_of(uncommitted), list[str]()
     with LagReader(connection.config, isolation=isolation, admin=connection.admin, timeout_s=timeout) as reader:
 
         def look() -> tuple[Any, RenderableType]:
-            kinds = {one.group: one.kind for one in list_all(connection)}
-            found = measured(connection, reader, {group: kinds.get(group, "classic") for group in groups or kinds})
+            listed = list_all(connection)
+            kinds = {one.group: one.kind for one in listed}
+            left_out = frozenset[str]() if groups or markers else marker_groups(connection, listed)
+            wanted = groups or [group for group in kinds if group not in left_out]
+            found = measured(connection, reader, {group: kinds.get(group, "classic") for group in wanted})
             for one in found.values():
                 if not watch and one.group not in kinds and not one.partitions and not one.missing:
                     raise missing_group(one.group, kinds)
-            return [document(one) for one in found.values()], shown(list(found.values()), partitions or bool(groups))
+            documents = [document(one) for one in found.values()]
+            if json and left_out and not said:
+                said.append(left_out_text(len(left_out)))
+                remark(said[0])
+            return documents, shown(list(found.values()), partitions or bool(groups), len(left_out))
 
         if watch or times:
             repeat(look, every_s, times, as_json=json)
@@ -133,9 +143,9 @@ def seconds_text(seconds: float | None) -> str | None:
     return None if seconds is None else format_duration(seconds * 1000)
 
 
-def partition_document(entry: PartitionLag) -> dict[str, Any]:
-    """One partition, for programs."""
-    oldest = entry.oldest if entry.records else None
+def partition_document(entry: PartitionLag, *, marker: bool = False) -> dict[str, Any]:
+    """One partition, for programs. A marker of Spark's sink has no lag: nobody reads on from there."""
+    oldest = entry.oldest if entry.records and not marker else None
     return {
         "topic": entry.topic,
         "partition": entry.partition,
@@ -143,11 +153,11 @@ def partition_document(entry: PartitionLag) -> dict[str, Any]:
         "metadata": entry.metadata or None,
         "start": entry.start,
         "end": entry.end,
-        "lag_records": entry.records,
-        "lag_seconds": entry.seconds,
+        "lag_records": None if marker else entry.records,
+        "lag_seconds": None if marker else entry.seconds,
         "oldest_unread": None if oldest is None else {"offset": oldest.offset, "timestamp_ms": oldest.timestamp_ms},
         "held_by_transactions": entry.held,
-        "note": entry.why or None,
+        "note": A_MARKER if marker else entry.why or None,
     }
 
 
@@ -155,25 +165,27 @@ def document(found: GroupLag) -> dict[str, Any]:
     """A group, for programs."""
     return {
         "group": found.group,
-        "lag_records": found.records,
-        "lag_seconds": found.seconds,
-        "partitions": [partition_document(entry) for entry in found.partitions],
+        "markers": found.markers,
+        "lag_records": None if found.markers else found.records,
+        "lag_seconds": None if found.markers else found.seconds,
+        "partitions": [partition_document(entry, marker=found.markers) for entry in found.partitions],
         "missing": [list(place) for place in found.missing],
     }
 
 
-def shown(found: list[GroupLag], by_partition: bool) -> RenderableType:
+def shown(found: list[GroupLag], by_partition: bool, left_out: int = 0) -> RenderableType:
     """For a person."""
+    last = [Text(left_out_text(left_out), style="dim")] if left_out else []
     if not found:
-        return Text("no groups", style="dim")
+        return Rows(Text("no groups", style="dim"), *last)
     if not by_partition:
         rows = [
-            [one.group, format_count(one.records), seconds_text(one.seconds), len(one.partitions)]
-            for one in sorted(found, key=lambda one: -(one.seconds or 0))
+            [one.group, *lag_cells(one), len(one.partitions)]
+            for one in sorted(found, key=lambda one: (one.markers, -(one.seconds or 0)))
         ]
-        return table(["group", "lag>", "lag in time>", "partitions>"], rows)
+        return Rows(table(["group", "lag>", "lag in time>", "partitions>"], rows), *last)
     parts: list[RenderableType] = []
-    rows = [[one.group, *partition_cells(entry)] for one in found for entry in one.partitions]
+    rows = [[one.group, *partition_cells(entry, marker=one.markers)] for one in found for entry in one.partitions]
     if rows:
         parts.append(table(["group", *PARTITION_COLUMNS], rows))
     parts += [
@@ -186,21 +198,26 @@ def shown(found: list[GroupLag], by_partition: bool) -> RenderableType:
         for one in found
         if not one.partitions and not one.missing
     ]
-    return Rows(*parts)
+    return Rows(*parts, *last)
+
+
+def lag_cells(found: GroupLag) -> list[str | None]:
+    """A group's lag in records and in time; none where it holds markers of Spark's sink."""
+    return [None, None] if found.markers else [format_count(found.records), seconds_text(found.seconds)]
 
 
 PARTITION_COLUMNS = ["topic", "partition>", "committed>", "end>", "lag>", "lag in time>", "note"]
 
 
-def partition_cells(entry: PartitionLag) -> list[Any]:
+def partition_cells(entry: PartitionLag, *, marker: bool = False) -> list[Any]:
     """The cells under PARTITION_COLUMNS."""
-    records = entry.records
+    records = None if marker else entry.records
     return [
         entry.topic,
         entry.partition,
         entry.committed,
         entry.end,
         None if records is None else format_count(records),
-        seconds_text(entry.seconds),
-        entry.why,
+        None if marker else seconds_text(entry.seconds),
+        A_MARKER if marker else entry.why,
     ]

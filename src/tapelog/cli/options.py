@@ -49,6 +49,9 @@ MaybeGroups = Annotated[
     list[str] | None,
     typer.Argument(metavar="[GROUP…]", help="Groups; all of them if none is named.", autocompletion=complete_group),
 ]
+Markers = Annotated[
+    bool, typer.Option("--markers", help="Also groups in which Spark's exactly-once sink keeps its markers.")
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option(

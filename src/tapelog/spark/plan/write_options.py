@@ -13,6 +13,7 @@ from tapelog.spark.plan.errors import DOCS, OptionError
 from tapelog.spark.plan.given import INT_MAX, Given
 from tapelog.spark.plan.write_names import check_sink_option
 from tapelog.wire.compression import NAMES as CODECS
+from tapelog.wire.sink_markers import DEFAULT_PREFIX
 
 TRANSACTION_TIMEOUT_MS: Final = 900_000
 """What brokers allow by default (transaction.max.timeout.ms): the first task of a batch waits for the last."""
@@ -33,7 +34,7 @@ class WriteOptions:
     app: str | None = None
     version: int | None = None
     """txnAppId and txnVersion: a write that is repeated is recognised by them."""
-    prefix: str = "tapelog"
+    prefix: str = DEFAULT_PREFIX
     transaction_timeout_ms: int = TRANSACTION_TIMEOUT_MS
     two_phase: bool | None = None
     """Transactions that do not time out; None: where the brokers offer them."""
@@ -106,7 +107,7 @@ def _transaction(given: Given, streaming: bool) -> tuple[str | None, int | None]
 def _prefix(given: Given) -> str:
     prefix = given.text("transactionalIdPrefix")
     if prefix is None:
-        return "tapelog"
+        return DEFAULT_PREFIX
     if not _is_name(prefix):
         raise given.wrong("transactionalIdPrefix", "letters, digits, '.', '_' and '-', at most 200 of them")
     return prefix

@@ -26,7 +26,8 @@ from typing import Any, Final, TypeAlias
 
 from tapelog.client.producer_settings import OpenTransaction
 from tapelog.spark.plan.errors import DOCS, PlanError, listed
-from tapelog.spark.plan.write_values import Marker, Tally, Work, Written, id_of, ids_of
+from tapelog.spark.plan.write_values import Marker, Tally, Work, Written, ids_of
+from tapelog.wire.sink_markers import id_of
 
 BEYOND: Final = 16
 """So many Spark partitions in a row without a marker, and there are none behind them."""

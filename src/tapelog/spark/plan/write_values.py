@@ -6,14 +6,9 @@ Frozen and picklable; they travel between driver and executors.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
 from tapelog.client.producer_settings import OpenTransaction
-
-SLOTS: Final = 4
-"""Transactional ids of one Spark partition: attempts that run beside each other must not end each other's work."""
-
-_FORMAT: Final = "1"
+from tapelog.wire.sink_markers import FORMAT, SLOTS, id_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +43,7 @@ class Marker:
     def text(self) -> str:
         """For the offset's metadata."""
         tally = self.tally
-        return " ".join((_FORMAT, self.run, self.attempt, f"{tally.rows} {tally.key_bytes} {tally.key_sum}"))
+        return " ".join((FORMAT, self.run, self.attempt, f"{tally.rows} {tally.key_bytes} {tally.key_sum}"))
 
     @staticmethod
     def read(offset: int, text: str) -> Marker | None:
@@ -56,7 +51,7 @@ class Marker:
         if offset < 1:
             return None
         parts = text.split(" ")
-        if len(parts) != 6 or parts[0] != _FORMAT or not all(part.isdecimal() for part in parts[3:]):
+        if len(parts) != 6 or parts[0] != FORMAT or not all(part.isdecimal() for part in parts[3:]):
             return Marker(offset - 1, "", "", Tally(-1))
         return Marker(offset - 1, parts[1], parts[2], Tally(int(parts[3]), int(parts[4]), int(parts[5])))
 
@@ -86,11 +81,6 @@ class Work:
     def name(self) -> str:
         """Its transactional id, and the group of its marker."""
         return id_of(self.prefix, self.partition, self.slot)
-
-
-def id_of(prefix: str, partition: int, slot: int) -> str:
-    """A transactional id."""
-    return f"{prefix}-{partition}.{slot}"
 
 
 def ids_of(prefix: str, partition: int, but: int | None = None) -> tuple[str, ...]:

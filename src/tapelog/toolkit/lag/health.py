@@ -18,6 +18,7 @@ from tapelog.toolkit.lag.clients import ask_offsets, told_offsets
 from tapelog.toolkit.lag.commits import CommitLog, read_commits
 from tapelog.toolkit.lag.judgement import (
     DEFAULT_LIMITS,
+    Cause,
     Evidence,
     Finding,
     Limits,
@@ -165,7 +166,7 @@ def judged(
     for part in lag.partitions:
         place = (part.topic, part.partition)
         evidence = Evidence(part, samples.get((lag.group, place), ()), now_ms, membership.owned(place), sampled)
-        findings.append(judge(evidence, limits))
+        findings.append(Finding(Verdict.OK, Cause.MARKERS, part) if lag.markers else judge(evidence, limits))
     verdict = overall([finding.verdict for finding in findings])
     history = "samples" if sampled else "commits"
     return GroupHealth(lag.group, verdict, tuple(findings), membership, lag.missing, history, now_ms)
@@ -180,7 +181,8 @@ def group_health(
     sample_s: float | None = None,
     timeout_s: float = TIMEOUT_S,
 ) -> dict[str, GroupHealth]:
-    """Judge groups (all, unless named). KafkaException if the cluster refuses.
+    """Judge groups: unless named, all that read (not those that hold markers of Spark's sink). KafkaException if the
+    cluster refuses.
 
     With `sample_s`, or where `__consumer_offsets` cannot be read, it watches for that long before it judges.
     """

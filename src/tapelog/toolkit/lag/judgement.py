@@ -44,6 +44,7 @@ class Cause(StrEnum):
     KEEPS_UP = "keeps up"
     TOO_LITTLE_KNOWN = "too little is known yet"
     NO_COMMIT = "no commit yet"
+    MARKERS = "holds markers of Spark's sink"
     REMOVED_UNREAD = "records were removed before they were read"
     BEYOND_THE_END = "committed beyond the end"
     TOO_OLD = "older than the limit"

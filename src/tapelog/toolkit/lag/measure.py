@@ -26,6 +26,7 @@ from tapelog.toolkit.lag.clients import (
 )
 from tapelog.toolkit.lag.oldest import READ_S_MAX, OldestReader
 from tapelog.toolkit.lag.values import Committed, GroupLag, Isolation, Oldest, PartitionLag, Place
+from tapelog.wire.sink_markers import holds_markers, may_hold_markers
 
 TIMEOUT_S = 10.0
 GROUPS_AT_ONCE_MAX = 100
@@ -64,10 +65,20 @@ class LagReader:
         """Give the connections back."""
         self._oldest.close()
 
-    def groups(self) -> list[str]:
-        """The ids of all groups, sorted."""
+    def groups(self, *, markers: bool = False) -> list[str]:
+        """The ids of all groups, sorted; those that hold markers of Spark's sink only if they are wanted."""
         listed = result(self.admin.list_consumer_groups(request_timeout=self.timeout_s), self.timeout_s)
-        return sorted(entry.group_id for entry in listed.valid or ())
+        found = sorted(entry.group_id for entry in listed.valid or ())
+        held = set() if markers else self.marker_groups(found)
+        return [group for group in found if group not in held]
+
+    def marker_groups(self, groups: Iterable[str]) -> set[str]:
+        """Which of these hold markers of Spark's exactly-once sink and nothing else: nobody reads through them.
+
+        Groups that are not named like one cost no question.
+        """
+        asked = self.committed(group for group in groups if may_hold_markers(group))
+        return {group for group, offsets in asked.items() if _marks(group, offsets)}
 
     def committed(self, groups: Iterable[str]) -> dict[str, dict[Place, Committed]]:
         """What groups have committed, by partition, in order. An unknown group has committed nothing."""
@@ -123,6 +134,7 @@ class LagReader:
                 group,
                 tuple(with_oldest(lag, stamps, now_ms) for lag in lags),
                 tuple(place for place in places[group] if place not in bounds),
+                _marks(group, committed[group]),
             )
             for group, lags in first.items()
         }
@@ -166,6 +178,11 @@ class LagReader:
         )
 
 
+def _marks(group: str, offsets: Mapping[Place, Committed]) -> bool:
+    """Whether all that a group has committed are markers of Spark's sink."""
+    return holds_markers(group, (one.metadata for one in offsets.values()))
+
+
 def with_oldest(lag: PartitionLag, found: Mapping[tuple[Place, int], Oldest], now_ms: int) -> PartitionLag:
     """The same lag with its oldest unread record. One that was written after the ends were asked does not count."""
     oldest = found.get(((lag.topic, lag.partition), lag.next_offset or 0)) if lag.records else None
@@ -183,7 +200,8 @@ def group_lags(
     isolation: Isolation = "read_committed",
     timeout_s: float = TIMEOUT_S,
 ) -> dict[str, GroupLag]:
-    """The lag of several groups (all, unless named), measured together."""
+    """The lag of several groups, measured together; unless named, of all that read (not of those that hold markers of
+    Spark's sink)."""
     with LagReader(cluster, isolation=isolation, timeout_s=timeout_s) as reader:
         return reader.measure(reader.groups() if groups is None else groups)
 

@@ -116,11 +116,15 @@ class PartitionLag:
 
 @dataclass(frozen=True, slots=True)
 class GroupLag:
-    """A whole group. `missing` names partitions it has committed of topics that are not there any more."""
+    """A whole group. `missing` names partitions it has committed of topics that are not there any more.
+
+    `markers`: it holds markers of Spark's exactly-once sink, and nobody reads through it: its lag means nothing.
+    """
 
     group: str
     partitions: tuple[PartitionLag, ...] = ()
     missing: tuple[Place, ...] = ()
+    markers: bool = False
 
     @property
     def records(self) -> int:

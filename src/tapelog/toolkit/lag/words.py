@@ -35,6 +35,8 @@ def matter(finding: Finding, now_ms: int, owner: Owner | None = None) -> str:
             return f"{behind}; too few commits yet for a trend"
         case Cause.NO_COMMIT:
             return "the group has not committed here yet"
+        case Cause.MARKERS:
+            return "a marker of Spark's exactly-once sink: nobody reads through this group"
         case Cause.REMOVED_UNREAD:
             return f"{lag.lost:,} records were removed before the group read them"
         case Cause.BEYOND_THE_END:

@@ -50,8 +50,8 @@ class Reader:
     timeout_s = 1.0
     isolation = "read_committed"
 
-    def __init__(self, offsets: Iterable[int], ends: Iterable[tuple[int, int]] = ()) -> None:
-        self.admin = Admin(ends)
+    def __init__(self, offsets: Iterable[int], ends: Iterable[tuple[int, int]] = (), *, markers: bool = False) -> None:
+        self.admin, self.markers = Admin(ends), markers
         self._offsets = list(offsets)
         self.looks = 0
 
@@ -60,7 +60,7 @@ class Reader:
         self.looks += 1
         oldest = Oldest(offset, 0)
         lag = PartitionLag(*PLACE, offset, 0, 100 + self.looks, oldest=oldest, measured_ms=NOW_MS + self.looks * 1000)
-        return {group: GroupLag(group, (lag,)) for group in groups}
+        return {group: GroupLag(group, (lag,), markers=self.markers) for group in groups}
 
 
 def judge(reader: Reader, log: CommitLog | None, monkeypatch: pytest.MonkeyPatch, **more: Any) -> Any:
@@ -100,3 +100,9 @@ def test_watching_by_choice_is_not_announced(monkeypatch: pytest.MonkeyPatch) ->
     found, slept = judge(Reader(range(0, 90, 9)), CommitLog(), monkeypatch, sample_s=5.0, notice=told.append)
     assert (found.history, told, sum(slept)) == ("samples", [], pytest.approx(5))
     assert found.verdict is Verdict.OK
+
+
+def test_markers_of_sparks_sink_are_no_group_that_stands_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert judge(Reader([7]), CommitLog(), monkeypatch)[0].verdict is Verdict.STOP
+    found, _ = judge(Reader([7], markers=True), CommitLog(), monkeypatch)
+    assert (found.verdict, found.findings[0].cause) == (Verdict.OK, Cause.MARKERS)

@@ -9,7 +9,7 @@ from tapelog.toolkit.lag.values import Oldest, PartitionLag
 from tapelog.toolkit.lag.words import Owner, advice, matter
 
 LAG = PartitionLag("orders", 3, 100, 0, 150, oldest=Oldest(102, 1_000), measured_ms=61_000)
-FINE = (Cause.CAUGHT_UP, Cause.KEEPS_UP, Cause.TOO_LITTLE_KNOWN, Cause.NO_COMMIT)
+FINE = (Cause.CAUGHT_UP, Cause.KEEPS_UP, Cause.TOO_LITTLE_KNOWN, Cause.NO_COMMIT, Cause.MARKERS)
 
 
 def finding(cause: Cause, verdict: Verdict = Verdict.STALL, *, owned: bool | None = None) -> Finding:
