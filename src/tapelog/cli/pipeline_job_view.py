@@ -20,7 +20,7 @@ def with_session(
 ) -> dict[str, Any]:
     """What a report says, with a Spark of its own; PlanError where it cannot."""
     from tapelog.client.errors import ClientError
-    from tapelog.spark.pipeline.run.session import make_session
+    from tapelog.spark.pipeline.run.session import about_to_end, make_session
     from tapelog.spark.pipeline.runs import Runs, runs_directory
     from tapelog.spark.pipeline.trouble import told
     from tapelog.spark.plan.errors import PlanError
@@ -36,6 +36,7 @@ def with_session(
         except Exception as error:
             raise PlanError(*told(str(error))) from error
         finally:
+            about_to_end(spark)
             spark.stop()
 
 

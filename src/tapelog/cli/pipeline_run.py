@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import subprocess
@@ -67,6 +68,7 @@ def _signals() -> Iterator[list[int]]:
 
     def note(number: int, frame: FrameType | None) -> None:
         if asked and number == signal.SIGINT:
+            logging.disable(logging.CRITICAL)  # py4j would tell with a traceback which call this cuts off
             raise KeyboardInterrupt
         asked.append(number)
 

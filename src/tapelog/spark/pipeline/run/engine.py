@@ -21,7 +21,7 @@ from tapelog.spark.pipeline.run.frames import Frames
 from tapelog.spark.pipeline.run.letters import letters_frame
 from tapelog.spark.pipeline.run.places import resolved
 from tapelog.spark.pipeline.run.running import Running
-from tapelog.spark.pipeline.run.session import make_session
+from tapelog.spark.pipeline.run.session import about_to_end, make_session
 from tapelog.spark.pipeline.run.sinks import Writing
 from tapelog.spark.pipeline.run.topics import check_there, make_missing, waiting
 from tapelog.spark.pipeline.runs import Run, Runs, process_start
@@ -115,9 +115,14 @@ class _Engine:
             self._say("ended" if isinstance(error, KeyboardInterrupt) else "failed", "")
             raise
         finally:
-            self._stop_all()
-            if spark is not None and self._orders.spark is None:
-                spark.stop()
+            own = spark if self._orders.spark is None else None
+            try:
+                if own is not None:
+                    about_to_end(own)
+                self._stop_all()
+            finally:
+                if own is not None:
+                    own.stop()
         return self._report
 
     def _session(self) -> Any:

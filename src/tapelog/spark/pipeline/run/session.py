@@ -6,6 +6,7 @@ import importlib.util
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -83,7 +84,7 @@ def make_session(name: str, master: str, conf: Mapping[str, str], log: Path | No
     for title, value in {**settings, **conf}.items():
         builder = builder.config(title, value)
     try:
-        with _words_into(log):
+        with _words_into(log), _own_interrupts():
             session = builder.getOrCreate()
     except Exception as error:
         from tapelog.spark.pipeline.trouble import told
@@ -95,6 +96,45 @@ def make_session(name: str, master: str, conf: Mapping[str, str], log: Path | No
 
     register(session, brief=False)  # what fails is told by the runner
     return session
+
+
+def about_to_end(session: Any) -> None:
+    """Queries and then the session are going to be stopped. That may cut off Spark's receiver of accumulators (a thread
+    of Java's that is interrupted while it sends closes the connection), which is no error to be told any more."""
+    server = getattr(session.sparkContext, "_accumulatorServer", None)
+    if server is not None:
+        server.handle_error = _unless_cut_off(server.handle_error)
+
+
+def _unless_cut_off(tell: Callable[..., None]) -> Callable[..., None]:
+    """socketserver's `handle_error`, which prints a traceback, but for the end of the connection."""
+
+    def handle_error(*request: Any) -> None:
+        if not isinstance(sys.exc_info()[1], EOFError | ConnectionError):
+            tell(*request)
+
+    return handle_error
+
+
+@contextmanager
+def _own_interrupts() -> Iterator[None]:
+    """A new SparkContext puts a handler of its own in front of Ctrl-C, which cancels jobs and raises, wherever the
+    program is: whoever ends a run in order keeps his. Where nobody does, Spark's is better than none.
+    """
+    before, install = signal.getsignal(signal.SIGINT), signal.signal
+    if not callable(before) or before is signal.default_int_handler:
+        yield
+        return
+
+    def keep(number: int, handler: Any) -> Any:
+        mine = number == signal.SIGINT and callable(handler)  # SIG_IGN, for Java's process, is none
+        return before if mine else install(number, handler)
+
+    signal.signal = keep  # type: ignore[assignment] # Spark installs it somewhere in the middle: put back afterwards, it would have had its chance
+    try:
+        yield
+    finally:
+        signal.signal = install
 
 
 @contextmanager
