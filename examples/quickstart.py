@@ -36,6 +36,7 @@ def round_trip(address: str, topic: str) -> None:
             "group.id": f"{topic}-billing",
             "auto.offset.reset": "earliest",
             "enable.auto.commit": False,
+            "check.crcs": True,  # a batch that has changed on a disk or on its way is an error, not a record
         }
     )
     consumer.subscribe([topic])

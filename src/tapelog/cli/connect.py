@@ -118,8 +118,8 @@ class Connection:
         return made
 
     def consumer(self, group: str, **properties: Any) -> Consumer:
-        """A consumer that never commits by itself unless told to."""
-        defaults = {"group_id": group, "enable_auto_commit": False}
+        """A consumer that never commits by itself unless told to, and takes no batch whose checksum is wrong."""
+        defaults = {"group_id": group, "enable_auto_commit": False, "check_crcs": True}
         made: Consumer = self._made(Consumer, {**defaults, **properties})
         return made
 

@@ -167,6 +167,12 @@ def _is_end(connection: Connection, message: Message) -> bool:
         return False
     if error.code() == KafkaError._PARTITION_EOF:
         return True
+    if error.code() == KafkaError._BAD_MSG:
+        raise CliError(
+            f"{message.topic()}[{message.partition()}] is damaged: {error.str()}",
+            "on the brokers' machines `tape scrub DIR/node-N` names what is damaged there; `--offset N` reads on "
+            "behind it, and -X check.crcs=false shows it as it is",
+        )
     raise connection.explained(error, topic=message.topic() or "")
 
 

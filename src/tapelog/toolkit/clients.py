@@ -41,6 +41,7 @@ def consumer_config(
     config = {
         **cluster_config(cluster),
         "isolation.level": "read_committed",
+        "check.crcs": True,  # librdkafka's default is not to look
         **extra,
         "group.id": group,
         "auto.offset.reset": "error",

@@ -20,7 +20,7 @@ from tapelog.toolkit.progress import Progress
 from tapelog.toolkit.records import Place, Record, Send
 from tapelog.toolkit.runner import Outcome, Runner
 from tapelog.toolkit.sink import SendFailed
-from tapelog.toolkit.source import POLL_S_MAX, Source
+from tapelog.toolkit.source import POLL_S_MAX, Damaged, Source
 from tapelog.toolkit.transactions import Undone
 
 log = logging.getLogger(__name__)
@@ -113,7 +113,11 @@ class Engine:
 
     def round(self, source: Source) -> None:
         """One turn: take what is there, work on it, settle when the batch is full or old enough."""
-        records = source.take(self._records_max() - len(self._progress), self._patience())
+        try:
+            records = source.take(self._records_max() - len(self._progress), self._patience())
+        except Damaged:  # at every start it would be met again: what came before it must count at last
+            self._settle_finally(source)
+            raise
         if records or self._gate_is_due():
             self._work(source, records)
         if self._batch_is_over():

@@ -46,6 +46,10 @@ OTHER_ASSIGNOR = (
 """What to do when a group refuses a member for its assignor (this one's is cooperative-sticky unless told)."""
 
 
+class Damaged(KafkaException):
+    """A batch is not what was written. The client would ask for it for ever, and say so each time."""
+
+
 class Listener(Protocol):
     """Who works on the records."""
 
@@ -80,6 +84,7 @@ class Source:
         self._read: set[Place] = set()
         self._assigned = False
         self._trouble: BaseException | None = None
+        self._damage: Damaged | None = None
 
     def open(self) -> None:
         """Join the group."""
@@ -88,17 +93,27 @@ class Source:
         )
 
     def take(self, limit: int, wait_s: float) -> list[Record]:
-        """Up to `limit` records, after at most `wait_s` seconds; rebalances happen in here."""
+        """Up to `limit` records, after at most `wait_s` seconds; rebalances happen in here.
+
+        Damaged, once everything before a damaged batch has been given out: nothing is read behind it.
+        """
+        if self._damage is None:
+            self._poll_some(limit, wait_s)
+        records = self.inbox.take(self._clock(), limit)
+        if self._damage is not None and not records:
+            raise self._damage
+        return records
+
+    def _poll_some(self, limit: int, wait_s: float) -> None:
         self._pause_what_waits()
         self._beginnings.place(self._owned)
         room = limit - self.inbox.ready(self._clock())
         message = self._poll(self._patience(wait_s))
         while message is not None:
             room -= self._put(message)
-            if room <= 0:
+            if room <= 0 or self._damage is not None:
                 break
             message = self._poll(0)
-        return self.inbox.take(self._clock(), limit)
 
     def _patience(self, wait_s: float) -> float:
         now = self._clock()
@@ -133,6 +148,9 @@ class Source:
             topic, partition = message.topic(), message.partition()
             assert topic is not None and partition is not None
             self._begins_anew((topic, partition), error)
+        elif error.code() == KafkaError._BAD_MSG:
+            self._damage = Damaged(error)
+            self._damage.add_note(f"in {message.topic()}[{message.partition()}]; what came before it is committed")
         elif error.fatal() or error.code() in HOPELESS:
             hopeless = KafkaException(error)
             if error.code() == KafkaError.INCONSISTENT_GROUP_PROTOCOL:

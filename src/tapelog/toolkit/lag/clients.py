@@ -36,6 +36,7 @@ def make_consumer(cluster: Cluster, isolation: Isolation, **more: Any) -> Consum
             "enable.partition.eof": True,
             "auto.offset.reset": "earliest",
             "isolation.level": isolation,
+            "check.crcs": True,
             **{name.replace("_", "."): value for name, value in more.items()},
         }
     )

@@ -135,7 +135,7 @@ def _read(
     """Read the ranges into the log; False if reading is not allowed."""
     if not ranges:
         return True
-    consumer = make_consumer(cluster, "read_committed", fetch_wait_max_ms=10, check_crcs=False)
+    consumer = make_consumer(cluster, "read_committed", fetch_wait_max_ms=10)
     waiting, deadline = set(ranges), time.monotonic() + read_s_max
     try:
         consumer.assign([TopicPartition(*place, start) for place, (start, _) in ranges.items()])
@@ -149,6 +149,9 @@ def _read(
                 if error is not None:
                     if error.code() == KafkaError._PARTITION_EOF:
                         waiting.discard(place)
+                    elif error.code() == KafkaError._BAD_MSG:
+                        log.whole = False
+                        waiting.discard(place)  # the client does not get beyond a damaged batch
                     elif error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
                         return False
                     continue

@@ -90,7 +90,6 @@ class OldestReader:
                 queued_min_messages=1,
                 fetch_queue_backoff_ms=10,
                 fetch_wait_max_ms=10,
-                check_crcs=False,
             )
         return self._made
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
+from confluent_kafka import KafkaError
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tapelog.coordinators.hashing import partition_of
-from tapelog.toolkit.lag.commits import Commit, CommitLog, coordinator_partition
+from tapelog.toolkit.lag import commits
+from tapelog.toolkit.lag.commits import TOPIC, Commit, CommitLog, coordinator_partition
 from tapelog.toolkit.lag.expiry import expires_ms
 from tapelog.toolkit.lag.health import lag_then
 from tapelog.toolkit.lag.judgement import Sample
@@ -121,3 +126,29 @@ def test_offsets_of_other_groups_expire_after_their_commit() -> None:
 def test_a_commit_with_its_own_retention_keeps_to_it() -> None:
     commit = Commit(1, 1000, "", 4000)
     assert expires_ms(commit, kind="classic", simple=False, empty=False, stood_since_ms=0, retention_ms=9) == 4000
+
+
+class Tail:
+    """A consumer that is given these errors, by code, one poll after the other."""
+
+    def __init__(self, *codes: int) -> None:
+        self._codes = list(codes)
+
+    def assign(self, places: list[Any]) -> None: ...
+
+    def close(self) -> None: ...
+
+    def consume(self, limit: int, wait_s: float) -> list[Any]:
+        error = KafkaError(self._codes.pop(0))
+        return [SimpleNamespace(topic=lambda: TOPIC, partition=lambda: 0, offset=lambda: 9, error=lambda: error)]
+
+
+@pytest.mark.parametrize(("codes", "whole"), [([], True), ([KafkaError._BAD_MSG], False)])
+def test_a_tail_with_a_damaged_batch_is_not_whole(
+    codes: list[int], whole: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tail = Tail(*codes, KafkaError._PARTITION_EOF)
+    monkeypatch.setattr(commits, "make_consumer", lambda *given, **more: tail)
+    log = CommitLog()
+    assert commits._read("here:1", {(TOPIC, 0): (0, 10)}, log, set(), 5.0)
+    assert log.whole == whole
