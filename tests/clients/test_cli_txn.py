@@ -144,3 +144,22 @@ def test_a_near_transactional_id_is_offered(tape: Tape, writer: tuple[Producer, 
     tape("txn", "abort", code=2)
     tape("txn", "list", "--older", "long", code=2)
     tape("txn", "producers", "t:x", code=2)
+
+
+def test_what_a_topic_holds_is_told_in_offsets_which_markers_have_too(
+    tape: Tape, make_topic: MakeTopic, writer: tuple[Producer, str]
+) -> None:
+    topic, producer = make_topic(1), writer[0]
+    for _ in range(2):
+        producer.begin_transaction()
+        producer.produce(topic, b"v")
+        producer.commit_transaction(20)
+    assert len(tape.lines("consume", topic)) == 2
+    row = next(one for one in tape.json("topic", "list", "--offsets") if one["topic"] == topic)
+    assert (row["offsets"], row["records"]) == (4, 4), "two records, two markers"
+    head, *lines = (line.split() for line in tape("topic", "list", "--records").splitlines())
+    assert head[-1] == "offsets" and [topic, "1", "1", "4"] in [[*line[:2], "1", line[-1]] for line in lines if line]
+    (part,) = tape.json("topic", "describe", topic)["partitions"]
+    assert (part["offsets"], part["records"]) == (4, 4)
+    shown = tape("topic", "describe", topic)
+    assert "1 partition, 4 offsets, id" in shown and "records" not in shown

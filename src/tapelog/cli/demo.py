@@ -38,6 +38,8 @@ def demo(
 ) -> None:
     """Start a broker with orders flowing, two groups reading them, and a live view; plain lines without a terminal.
 
+    The view counts offsets: markers of transactions, and what compaction removed, have some, too.
+
     With --pipeline, bad orders are among them, and a declared pipeline checks and enriches the orders and writes
     revenue per window to a topic and to a lake table; at the end there is a report with a picture.
 

@@ -28,11 +28,13 @@ def own_first(names: Iterable[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class TopicView:
-    """One topic. `rate` is in records per second since the last snapshot."""
+    """One topic. `offsets` from its start to its end: markers of transactions and what compaction removed count, too.
+    `rate` is in offsets per second since the last snapshot.
+    """
 
     name: str
     partitions: int
-    records: int
+    offsets: int
     rate: float
 
 
@@ -79,9 +81,9 @@ class Observer:
         self._begun = time.monotonic()
         self._seen = _Seen()
         self._histories: dict[str, deque[int]] = {}
+        self._markers: set[str] = set()
 
     def snapshot(self) -> Snapshot:
-        self._markers: set[str] = set()
         """Ask the cluster. Raises CliError if it does not answer."""
         now = time.monotonic()
         known = self._connection.metadata().topics
@@ -119,14 +121,14 @@ class Observer:
         self._seen = _Seen(now, ends, commits)
         return Snapshot(now - self._begun, topics, tuple(views), _memory(self._pid))
 
-    def close(self) -> None:
-        """Give the connections back."""
     def _that_read(self, entries: dict[str, Any]) -> dict[str, Any]:
         """Those groups that read; the ones in which Spark's sink keeps its markers do not, and never will."""
         with self._connection.explaining():
             self._markers |= self._lags.marker_groups(name for name in entries if name not in self._markers)
         return {name: entry for name, entry in entries.items() if name not in self._markers}
 
+    def close(self) -> None:
+        """Give the connections back."""
         self._lags.close()
 
 

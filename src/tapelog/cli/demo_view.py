@@ -95,8 +95,8 @@ def live(
     if snapshot.memory_bytes is not None:
         facts.append(f"broker memory {format_size(snapshot.memory_bytes)}")
     topics = table(
-        ["topic", "partitions>", "records>", "records/s>"],
-        [[t.name, t.partitions, format_count(t.records), format_count(t.rate)] for t in snapshot.topics],
+        ["topic", "partitions>", "offsets>", "offsets/s>"],
+        [[t.name, t.partitions, format_count(t.offsets), format_count(t.rate)] for t in snapshot.topics],
     )
     others = 2 + (2 + len(snapshot.topics)) + 1 + 2 + 1 + len(trouble.splitlines()) + 1
     shown = snapshot.groups
@@ -153,7 +153,7 @@ def _group_row(group: GroupView, stopped: bool) -> list[Any]:
 
 def line(snapshot: Snapshot) -> str:
     """The view where there is no terminal: one line."""
-    parts = [f"{t.name} {format_count(t.records)} records {t.rate:.0f}/s" for t in snapshot.topics]
+    parts = [f"{t.name} {format_count(t.offsets)} offsets {t.rate:.0f}/s" for t in snapshot.topics]
     for group in snapshot.groups:
         time_lag = "?" if group.lag_ms is None else format_duration(group.lag_ms)
         parts.append(f"{group.name} lag {format_count(group.lag_records)} ({time_lag})")
@@ -166,7 +166,13 @@ def document(snapshot: Snapshot) -> dict[str, Any]:
         "uptime_seconds": round(snapshot.uptime_s, 1),
         "memory_bytes": snapshot.memory_bytes,
         "topics": [
-            {"topic": t.name, "partitions": t.partitions, "records": t.records, "records_per_second": round(t.rate, 1)}
+            {
+                "topic": t.name,
+                "partitions": t.partitions,
+                "offsets": t.offsets,
+                "records": t.offsets,  # the older name for it
+                "records_per_second": round(t.rate, 1),
+            }
             for t in snapshot.topics
         ],
         "groups": [

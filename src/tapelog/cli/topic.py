@@ -91,7 +91,15 @@ def _raise_first(failures: list[CliError]) -> None:
 @app.command("list")
 def list_topics(
     internal: Annotated[bool, typer.Option("--internal", "-i", help="Also the cluster's own topics (__…).")] = False,
-    records: Annotated[bool, typer.Option("--records", help="Also count the records: asks every partition.")] = False,
+    offsets: Annotated[
+        bool,
+        typer.Option(
+            "--offsets",
+            "--records",
+            help="Also how many offsets lie between start and end; asks every partition. No more records can be there, "
+            "but fewer: compaction leaves gaps, and markers of transactions have offsets, too.",
+        ),
+    ] = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
     properties: Properties = None,
     timeout: Timeout = 10.0,
@@ -99,7 +107,7 @@ def list_topics(
 ) -> None:
     """List topics.
 
-    Example: tape topic list --records
+    Example: tape topic list --offsets
     """
     connection = Connection(bootstrap, properties, timeout)
     known = connection.metadata().topics
@@ -108,16 +116,17 @@ def list_topics(
     for name in names:
         copies = [len(partition.replicas) for partition in known[name].partitions.values()]
         rows.append({"topic": name, "partitions": len(copies), "replicas": max(copies, default=0)})
-    if records and names:
+    if offsets and names:
         bounds = connection.bounds((name, number) for name in names for number in sorted(known[name].partitions))
         for row in rows:
             spans = [end - start for (topic, _), (start, end) in bounds.items() if topic == row["topic"]]
-            row["records"] = sum(spans)
+            row["offsets"] = row["records"] = sum(spans)  # the second name is the older one
     if not rows and not json:
         remark("no topics yet; `tape topic create NAME` makes one")
         return
-    columns = ["topic", "partitions>", "replicas>", *(["records>"] if records else [])]
-    emit(json, rows, lambda: [table(columns, [list(row.values()) for row in rows])])
+    columns = ["topic", "partitions", "replicas", *(["offsets"] if offsets else [])]
+    heads = ["topic", *(f"{name}>" for name in columns[1:])]
+    emit(json, rows, lambda: [table(heads, [[row[name] for name in columns] for row in rows])])
 
 
 @app.command()
@@ -132,6 +141,9 @@ def describe(
     json: Json = False,
 ) -> None:
     """Show a topic's partitions, offsets and configuration.
+
+    `offsets` is the distance from start to end. No more records can be there, but fewer: compaction leaves gaps, and
+    markers of transactions have offsets, too.
 
     Example: tape topic describe orders
     """
@@ -167,6 +179,7 @@ def describe(
 
 def _partition(part: Any, bounds: tuple[int, int] | None) -> dict[str, Any]:
     start, end = bounds or (None, None)
+    span = None if start is None or end is None else end - start
     return {
         "partition": part.id,
         "leader": None if part.leader is None else part.leader.id,
@@ -174,14 +187,15 @@ def _partition(part: Any, bounds: tuple[int, int] | None) -> dict[str, Any]:
         "isr": [node.id for node in part.isr],
         "start": start,
         "end": end,
-        "records": None if start is None or end is None else end - start,
+        "offsets": span,
+        "records": span,  # the older name for it
     }
 
 
 def _description(document: dict[str, Any]) -> list[Any]:
     parts = document["partitions"]
-    total = sum(part["records"] or 0 for part in parts)
-    head = f"{len(parts)} partition{'' if len(parts) == 1 else 's'}, {total:,} records, id {document['topic_id']}"
+    total = sum(part["offsets"] or 0 for part in parts)
+    head = f"{len(parts)} partition{'' if len(parts) == 1 else 's'}, {total:,} offsets, id {document['topic_id']}"
     rows = [
         [
             part["partition"],
@@ -190,11 +204,11 @@ def _description(document: dict[str, Any]) -> list[Any]:
             ",".join(map(str, part["isr"])),
             part["start"],
             part["end"],
-            part["records"],
+            part["offsets"],
         ]
         for part in parts
     ]
-    columns = ["partition>", "leader>", "replicas", "in sync", "start>", "end>", "records>"]
+    columns = ["partition>", "leader>", "replicas", "in sync", "start>", "end>", "offsets>"]
     shown: list[Any] = [Text.assemble((document["topic"], "bold"), f": {head}"), table(columns, rows)]
     cleaning = {part["partition"]: part["cleaning"] for part in parts if part.get("cleaning")}
     if cleaning:

@@ -82,7 +82,7 @@ def test_a_sparkline_grows_with_the_lag_and_is_calm_when_there_is_little() -> No
 
 def test_a_plain_line_says_the_same() -> None:
     assert demo_view.line(SNAPSHOT) == (
-        "orders 12,345 records 100/s · analytics lag 4 (0.1 s) · billing lag 2,500 (25.0 s)"
+        "orders 12,345 offsets 100/s · analytics lag 4 (0.1 s) · billing lag 2,500 (25.0 s)"
     )
 
 
