@@ -20,6 +20,13 @@ LAST = "~"
 """Sorts behind every name below a topic's prefix."""
 REPLICAS = 3
 """Of a topic of which nobody knows how many it had."""
+HINTS = {
+    "file": "mount it, or name the directory that the brokers have as tapelog.tier.url: --url file:///directory",
+    "s3": "--url s3://bucket/prefix",
+    "gs": "--url gs://bucket/prefix",
+    "az": "--url az://container/prefix",
+}
+"""What to do about a URL that is refused, by its scheme."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +82,15 @@ def opened(place: Place) -> Backend:
     try:
         return open_backend(place.url, place.endpoint)
     except RefusedError as error:
-        raise CliError(str(error), "--url s3://bucket/prefix", EXIT_USAGE) from None
+        hint = HINTS.get(place.url.partition("://")[0], "--url s3://bucket/prefix, or file:///directory")
+        raise CliError(str(error), hint, EXIT_USAGE) from None
 
 
 def failed(place: Place, error: StoreError) -> CliError:
     """A store that does not answer, told to the user."""
-    return CliError(
-        f"{place.url}: {error}", "check the URL, --endpoint and the credentials in the environment", EXIT_FAILED
-    )
+    local = place.url.startswith("file:")
+    what = "whether its file system is mounted" if local else "--endpoint and the credentials in the environment"
+    return CliError(f"{place.url}: {error}", f"check the URL, and {what}", EXIT_FAILED)
 
 
 class Bucket:

@@ -11,6 +11,8 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
+from shlex import quote
 from typing import Final
 
 from tapelog.log.tier.layout import TOPICS
@@ -54,15 +56,34 @@ def recognised(root: str, memory: Memory | None) -> str:
         return found
     known = _read(memory.note)
     if known and found != known:
-        what = "is another tier" if found else "is not the tier that this node knows: is its file system mounted?"
-        raise RefusedError(
-            f"{root} {what} (id {found or 'missing'} instead of {known}; meant so: remove {memory.note})"
-        )
+        raise RefusedError(_not_the_one(root, found, known, memory.note))
     if not found:
         found = _made(root, memory)
     if not known:
         _write(memory.note, found)
     return found
+
+
+def _not_the_one(root: str, found: str, known: str, note: str) -> str:
+    """Why a directory is not taken for the tier that is known, and how it would be."""
+    if found:
+        return f"{root} is another tier (id {found} instead of {known}; meant so: remove {note})"
+    return (
+        f"{root} is not the tier that this node knows: is its file system mounted? (id missing instead of {known}; if "
+        f"all of that tier lies there: {_marking(root, known)}; if it is gone for good: remove {note})"
+    )
+
+
+def _marking(root: str, mark: str) -> str:
+    """A line for a shell that makes a tier of a directory."""
+    private = quote(f"{root}/{PRIVATE}")
+    return f"mkdir -p {private} && echo {mark} > {private}/{MARK}"
+
+
+@cache
+def _offered_id() -> str:
+    """For a person to write: the same however often it is told."""
+    return os.urandom(12).hex()
 
 
 def _made(root: str, memory: Memory) -> str:
@@ -73,8 +94,9 @@ def _made(root: str, memory: Memory) -> str:
         raise RefusedError(f"there is no {root}: is its file system mounted? Create it if it is to be a new tier")
     if memory.used() and not os.path.isdir(f"{root}/{TOPICS}"):
         raise RefusedError(
-            f"{root} is empty, though topics of this cluster are tiered: is its file system mounted? If it is really "
-            f"to be a new tier, write some id to {root}/{PRIVATE}/{MARK}"
+            f"{root} is empty, though topics of this cluster are tiered: is its file system mounted? This node knows "
+            f"no id of their tier (another may: {NOTE} beside its metadata). If nothing has been copied yet, or it is "
+            f"gone for good, make this the tier: {_marking(root, _offered_id())}"
         )
     private = f"{root}/{PRIVATE}"
     os.makedirs(private, exist_ok=True)

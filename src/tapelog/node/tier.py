@@ -88,13 +88,17 @@ class Tier:
         if self._stopped:
             return
         if error is None:
+            if self.failing_since_ms >= 0:
+                log.info("the tier can be used, after all")
             self.ready, self.error, self.failing_since_ms = True, "", -1
             self.topics.start()
             self._tick()
             return
+        known, self.error = self.error, str(error)
         if self.failing_since_ms < 0:
             log.error("the tier cannot be used: %s. Tried again from time to time; nothing is lost meanwhile", error)
-        self.error = str(error)
+        elif known != self.error and isinstance(error, RefusedError):  # others may have other words at every try
+            log.error("the tier cannot be used, now for another reason: %s", error)
         if self.failing_since_ms < 0:
             self.failing_since_ms = self.node.clock.wall_ms()
         wait_ms = REFUSED_MS if isinstance(error, RefusedError) else self._backoff.failed()

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -67,6 +70,29 @@ def test_a_new_node_of_a_cluster_with_tiered_topics_refuses_an_empty_directory(t
     (root / PRIVATE).mkdir()
     (root / PRIVATE / MARK).write_text("mine")
     DirectoryBackend(str(root), memory(tmp_path, used=True)).put("m", b"1")
+
+
+def test_the_line_that_a_refusal_gives_makes_the_directory_the_tier(tmp_path: Path, root: Path) -> None:
+    with pytest.raises(RefusedError) as refused:
+        DirectoryBackend(str(root), memory(tmp_path, used=True))
+    with pytest.raises(RefusedError, match=re.escape(str(refused.value))):
+        DirectoryBackend(str(root), memory(tmp_path, used=True))
+    subprocess.run(["sh", "-c", re.findall(r"mkdir .*", str(refused.value))[0]], check=True)
+    for node in (1, 2):
+        DirectoryBackend(str(root), memory(tmp_path, node, used=True)).put("m", b"1")
+    assert (tmp_path / "note-1").read_text() == (tmp_path / "note-2").read_text() != "\n"
+
+
+def test_a_node_that_knows_its_tier_says_which_it_is(tmp_path: Path, root: Path) -> None:
+    DirectoryBackend(str(root), memory(tmp_path)).put("topics/m", b"1")
+    known = (root / PRIVATE / MARK).read_text().strip()
+    shutil.rmtree(root / PRIVATE)  # a copy without what is hidden
+    with pytest.raises(RefusedError, match="mounted") as refused:
+        DirectoryBackend(str(root), memory(tmp_path))
+    told = str(refused.value)
+    assert known in told
+    subprocess.run(["sh", "-c", re.findall(r"mkdir [^;]*", told)[0]], check=True)
+    assert DirectoryBackend(str(root), memory(tmp_path)).get("topics/m").data == b"1"
 
 
 def test_a_tier_of_an_older_version_gets_its_mark(tmp_path: Path, root: Path) -> None:
