@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import typer
 
 from tapelog.cli.options import Json
-from tapelog.cli.output import EXIT_FAILED, EXIT_NOT_FOUND, EXIT_USAGE, CliError, console, print_json
+from tapelog.cli.output import EXIT_FAILED, EXIT_NOT_FOUND, EXIT_USAGE, CliError, console, print_json, remark
 
 if TYPE_CHECKING:
     from tapelog.log.scrub import Damage
@@ -33,6 +33,8 @@ def scrub(
     reads as fast as the disk allows, also beside a running node: what that has just written is left out. Damage makes
     the exit code 1.
 
+    A node's directory stands for all of its log directories, wherever they are.
+
     Example: tape scrub tapelog-data/node-1
 
     Example: tape scrub /disk2/node-1/orders-0 --json
@@ -40,44 +42,71 @@ def scrub(
     found: list[dict[str, Any]] = []
     told = _Progress(quiet=json or not sys.stderr.isatty())
     segments = checked = 0
-    for given in paths:
-        partitions = list(_partitions(given))
-        if not partitions:
-            raise CliError(
-                f"{given} holds no partitions",
-                "give a node's directory, as tapelog-data/node-1, or a log directory",
-                EXIT_USAGE if given.exists() else EXIT_NOT_FOUND,
-            )
-        for partition in partitions:
-            for path, end_offset in _segments(partition):
-                try:
-                    size, damage = _check(path, end_offset, told)
-                except FileNotFoundError:
-                    continue  # retention or compaction was quicker
-                except OSError as error:
-                    raise CliError(f"cannot read {path}: {error.strerror}", "check the disk: dmesg, smartctl") from None
-                segments, checked = segments + 1, checked + size
-                for one in damage:
-                    found.append(_document(path, one))
-                    if not json:
-                        console().print(f"{path}: {one} (from byte {one.position})", soft_wrap=True)
+    chosen, empty, strange = _chosen(paths)
+    for partition in chosen:
+        for path, end_offset in _segments(partition):
+            try:
+                size, damage = _check(path, end_offset, told)
+            except FileNotFoundError:
+                continue  # retention or compaction was quicker
+            except OSError as error:
+                raise CliError(f"cannot read {path}: {error.strerror}", "check the disk: dmesg, smartctl") from None
+            segments, checked = segments + 1, checked + size
+            for one in damage:
+                found.append(_document(path, one))
+                if not json:
+                    console().print(f"{path}: {one} (from byte {one.position})", soft_wrap=True)
     told.end()
     document = {"segments": segments, "bytes": checked, "seconds": round(told.seconds, 3), "damaged": found}
     if json:
-        print_json(document)
+        print_json({**document, "empty": [str(given) for given in empty]})
     else:
         rate = checked / MEGABYTE / max(told.seconds, 0.001)
         console().print(
             f"{segments} segments, {checked:,} bytes in {told.seconds:.1f} s ({rate:.0f} MiB/s): "
             f"{len(found) or 'no'} damaged range{'' if len(found) == 1 else 's'}"
         )
-    if found:
+        for given in empty:
+            remark(f"{given} is empty: a log directory without partitions")
+    _judge(len(found), strange)
+
+
+def _judge(damaged: int, strange: list[Path]) -> None:
+    """CliError if there is damage, or if some of what was named is nothing that a node has."""
+    if damaged:
         raise CliError(
-            f"{len(found)} damaged range{'' if len(found) == 1 else 's'}",
+            f"{damaged} damaged range{'' if damaged == 1 else 's'}",
             "with other replicas the node repairs them when it meets them; alone, consumers must pass over them "
             "(tape group reset) or the records up to there be deleted",
             EXIT_FAILED,
         )
+    if strange:
+        raise CliError(
+            f"{', '.join(map(str, strange))} holds no partitions",
+            "give a node's directory, as tapelog-data/node-1, or a log directory",
+            EXIT_USAGE,
+        )
+
+
+def _chosen(paths: list[Path]) -> tuple[list[Path], list[Path], list[Path]]:
+    """Partitions to look at, each once; log directories that have none; and what is neither. CliError for a place that
+    is not there."""
+    from tapelog.cli import node_files
+    from tapelog.log import names
+
+    partitions: dict[Path, Path] = {}
+    empty: list[Path] = []
+    strange: list[Path] = []
+    for given in paths:
+        if not given.exists():
+            raise CliError(f"there is no {given}", "give a node's directory, as tapelog-data/node-1", EXIT_NOT_FOUND)
+        own = list(_partitions(given))
+        for partition in own:
+            partitions.setdefault(partition.resolve(), partition)
+        if not own:
+            known = any((given / name).is_file() for name in (names.META_PROPERTIES, node_files.CONFIG_FILE))
+            (empty if known else strange).append(given)
+    return list(partitions.values()), empty, strange
 
 
 def _document(path: Path, damage: Damage) -> dict[str, Any]:

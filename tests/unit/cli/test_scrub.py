@@ -60,6 +60,32 @@ def test_a_torn_end_of_the_newest_segment_is_not_damage_yet(node: Path, capsys: 
     assert main(["scrub", str(node)]) == 1, "but what lies before it is"
 
 
+def test_an_empty_log_directory_is_told_and_the_others_are_checked(
+    node: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (node / "logs" / "meta.properties").write_text("version=1\n")
+    rot(node, 0, len(BATCHES[0]) + 80)
+    words = ["scrub", str(node / "logs"), str(node / "more"), str(node)]
+    assert main(words) == 1
+    told = capsys.readouterr()
+    assert "2 segments" in told.out, "each once, though the node's directory stands for all"
+    assert "1 damaged range" in told.out and f"{node / 'logs'} is empty" in told.err
+    assert main([*words, "--json"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert (document["empty"], len(document["damaged"])) == ([str(node / "logs")], 1)
+    assert main(["scrub", str(node / "logs")]) == 0
+
+
+def test_what_no_node_has_is_refused_after_the_others_were_checked(
+    node: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    assert main(["scrub", str(other), str(node)]) == 2
+    told = capsys.readouterr()
+    assert "2 segments" in told.out and f"{other} holds no partitions" in told.err
+
+
 def test_a_place_without_partitions_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["scrub", str(tmp_path)]) == 2
     assert main(["scrub", str(tmp_path / "absent")]) != 0
