@@ -32,7 +32,7 @@ def live(
     ]
     parts: list[RenderableType] = [Text(line(state, ledger, since_s), style="bold")]
     if rows:
-        parts.append(table(["query", "batches>", "rows>", "rows/s>", "behind>", "last batch>"], rows))
+        parts.append(table(["query", "batches>", "read>", "read/s>", "behind>", "last batch>"], rows))
     return [*parts, Text()]
 
 

@@ -120,7 +120,7 @@ def _say_line(report: Report) -> None:
     if report.doing:
         line = f"{report.name}: {report.doing}"
     else:
-        parts = [f"{name} {one.rows:,} rows, {one.processed_per_s:,.0f}/s" for name, one in report.queries.items()]
+        parts = [f"{name} {one.rows:,} rows read, {one.processed_per_s:,.0f}/s" for name, one in report.queries.items()]
         line = f"{report.name}: {report.state}" + (f": {'; '.join(parts)}" if parts else "")
     sys.stdout.write(line + "\n")
     sys.stdout.flush()

@@ -77,12 +77,12 @@ def runs_drawn(runs: Iterable[Run]) -> Iterator[RenderableType]:
         return
     rows = []
     for run in every:
-        rows_in = sum(query["rows"] for query in run.queries.values())
+        read = sum(query["rows"] for query in run.queries.values())
         speed = sum(query["rows_per_s"] for query in run.queries.values()) if run.state == "running" else 0
         rows.append(
-            [run.name, _state(run), run.pid, format_moment(run.begun_ms), f"{rows_in:,}", f"{speed:,.0f}", run.file]
+            [run.name, _state(run), run.pid, format_moment(run.begun_ms), f"{read:,}", f"{speed:,.0f}", run.file]
         )
-    yield table(["name", "state", "pid>", "since", "rows>", "rows/s>", "file"], rows)
+    yield table(["name", "state", "pid>", "since", "read>", "read/s>", "file"], rows)
 
 
 def status_drawn(run: Run) -> Iterator[RenderableType]:
@@ -101,7 +101,9 @@ def status_drawn(run: Run) -> Iterator[RenderableType]:
 
 
 def query_table(queries: dict[str, dict[str, Any]]) -> RenderableType:
-    """Rows and rates of each query."""
+    """Rows that each query has read, and its rates. They do not add up to the rows there are: every query reads its
+    sources for itself, and where two of its parts need one, twice.
+    """
     rows = [
         [
             name,
@@ -114,7 +116,7 @@ def query_table(queries: dict[str, dict[str, Any]]) -> RenderableType:
         ]
         for name, one in queries.items()
     ]
-    return table(["query", "batch>", "rows>", "in/s>", "done/s>", "last batch>", "behind>"], rows)
+    return table(["query", "batch>", "read>", "in/s>", "done/s>", "last batch>", "behind>"], rows)
 
 
 def expectations_drawn(queries: dict[str, dict[str, Any]]) -> Iterator[RenderableType]:
@@ -128,7 +130,8 @@ def expectations_drawn(queries: dict[str, dict[str, Any]]) -> Iterator[Renderabl
                     seen[part, rule] = max(known, (counts.get("rows", 0), broken))
     for (part, rule), (rows, broken) in seen.items():
         style = "yellow" if broken else "dim"
-        yield Text(f"{part}: {rule}: {broken:,} of {rows:,} rows did not", style=style)
+        met = f"{broken:,} of {rows:,} rows failed" if broken else f"all {rows:,} rows pass" if rows else "no rows yet"
+        yield Text(f"{part}: {rule}: {met}", style=style)
 
 
 def _state(run: Run) -> Text:

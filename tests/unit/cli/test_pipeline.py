@@ -61,17 +61,20 @@ def test_runs_are_listed_and_shown(tmp_path: Path, capsys: pytest.CaptureFixture
     assert run(["pipeline", "list", "--runs", str(tmp_path)]) == 0
     assert "tape pipeline init" in capsys.readouterr().out
     query = {"batch": 3, "rows": 1200, "rows_per_s": 50.0, "processed_per_s": 99.0, "batch_ms": 10, "behind": 7}
-    query |= {"watermark": None, "expectations": {"valid": {"rows": 1200, "amount > 0": 5}}}
+    query |= {"watermark": None, "expectations": {"valid": {"rows": 1200, "amount > 0": 5, "order IS NOT NULL": 0}}}
     pid = os.getpid()
     one = Run(
         "shop", "shop.toml", pid, process_start(pid), 0, 0, "running", "local[*]", "cp", "log", "", {"out": query}
     )
     Runs(tmp_path).write(one)
     assert run(["pipeline", "list", "--runs", str(tmp_path)]) == 0
-    assert "running" in capsys.readouterr().out
+    listed = capsys.readouterr().out
+    assert "running" in listed and "read/s" in listed and "rows" not in listed
     assert run(["pipeline", "status", "shop", "--runs", str(tmp_path)]) == 0
     text = capsys.readouterr().out
-    assert "1,200" in text and "amount > 0: 5 of 1,200 rows did not" in text
+    assert "1,200" in text and "amount > 0: 5 of 1,200 rows failed" in text
+    assert "order IS NOT NULL: all 1,200 rows pass" in text
+    assert ["query", "batch", "read"] in [line.split()[:3] for line in text.splitlines()]
     assert run(["pipeline", "status", "shop", "--runs", str(tmp_path), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["queries"]["out"]["behind"] == 7
 
