@@ -1,9 +1,10 @@
 """A whole job: orders in JSON are read, summed by customer as they come, and written to a topic exactly once.
 
-Run it, with `tape demo` or any broker that has a topic of orders:
+Run it, with `tape demo --data ./demo-data` or any broker that has a topic of orders and keeps it:
     tape topic create totals --partitions 3
     .venv/bin/python examples/spark/orders.py 127.0.0.1:9092 orders totals
-Run it again, and it goes on where it stopped.
+Run it again, and it goes on where it stopped. (Without --data the demo's topic is another one each time: a job that
+remembers the one before ends with "Data was lost".)
 """
 
 from __future__ import annotations

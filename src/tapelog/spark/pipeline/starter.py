@@ -19,7 +19,7 @@ KE,Africa
 _TOML: Final = """\
 # Orders of a shop: check, enrich, revenue per window; bad orders to dead letters.
 #   tape pipeline plan {file}     shows what would run
-#   tape demo                          in another terminal: a broker with orders
+#   tape demo --data ./demo-data       in another terminal: a broker with orders
 #   tape pipeline run {file}      runs it, until Ctrl-C
 
 [pipeline]
@@ -79,7 +79,7 @@ topic = "{topic}.dead"
 _YAML: Final = """\
 # Orders of a shop: check, enrich, revenue per window; bad orders to dead letters.
 #   tape pipeline plan {file}     shows what would run
-#   tape demo                          in another terminal: a broker with orders
+#   tape demo --data ./demo-data       in another terminal: a broker with orders
 #   tape pipeline run {file}      runs it, until Ctrl-C
 
 pipeline:
