@@ -93,7 +93,9 @@ def _drawn(document: dict[str, Any], now_ms: int) -> Any:
 @app.command()
 def verify(
     topics: MaybeTopics = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Do not read the records, only indexes and sizes.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Do not read the records: only manifests, and objects' indexes and footers.")
+    ] = False,
     url: Url = None,
     endpoint: Endpoint = None,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
@@ -153,7 +155,8 @@ def _verified(result: dict[str, Any]) -> list[Text]:
     for id_text in result["topics_without_document"]:
         lines.append(Text(f"topic id {id_text}: no topic.json", style="yellow"))
     count = len(result["problems"])
-    lines.append(Text(f"{what}: {'all is well' if not count else f'{count} problems'}"))
+    verdict = f"{count} problem{'' if count == 1 else 's'}" if count else "all is well"
+    lines.append(Text(f"{what}: {verdict}"))
     return lines
 
 
