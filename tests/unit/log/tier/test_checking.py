@@ -5,23 +5,16 @@ from __future__ import annotations
 from tapelog.log.tier.pieces import KEPT_MS
 from tapelog.wire.errors import ErrorCode
 from tests.support.rig import values_of
-from tests.unit.server.tier_rig import TierRig
+from tests.unit.log.tier.first_segment import FirstSegment
 
 STORAGE_ERROR = int(ErrorCode.KAFKA_STORAGE_ERROR)
 
 
-class Spoilt(TierRig):
+class Spoilt(FirstSegment):
     """A log of which most is in the tier; single bytes of its objects can be changed."""
 
     def __init__(self, block_bytes: int = 0) -> None:
-        super().__init__(delay_ms=1)
-        if block_bytes:
-            self.reads.pieces.block_bytes = block_bytes
-        self.values = self.fill(100)
-        self.local = self.move()
-        entry = self.copies[0].head.segments[0]
-        self.name = self.copies[0].prefix + entry.name
-        self.end, self.size = entry.end_offset, entry.log_size
+        super().__init__(block_bytes)
         self.complaints: list[str] = []
         self.reads.pieces.complain = self.complaints.append
         self.gets: list[str] = []

@@ -10,6 +10,7 @@ from tapelog.log.tier.pieces import KEPT_MS
 from tapelog.log.tier.store import StoreError
 from tapelog.wire.errors import ErrorCode
 from tests.support.rig import values_of
+from tests.unit.log.tier.first_segment import FirstSegment
 from tests.unit.server.tier_rig import TierRig
 
 STORAGE_ERROR = int(ErrorCode.KAFKA_STORAGE_ERROR)
@@ -18,18 +19,11 @@ ALL = [(0, 0x10), LOW_BASE, (8, 0x80), (10, 2), (11, 0x7F), (16, 1), (23, 1)]
 """Which byte of a header is spoilt, and which of its bits: base offset, length, magic, last offset."""
 
 
-class Transit(TierRig):
+class Transit(FirstSegment):
     """A log of which most is in the tier; single bytes of its first segment can be changed on the way here."""
 
     def __init__(self, block_bytes: int = 0) -> None:
-        super().__init__(delay_ms=1)
-        if block_bytes:
-            self.reads.pieces.block_bytes = block_bytes
-        self.values = self.fill(100)
-        self.move()
-        entry = self.copies[0].head.segments[0]
-        self.name = self.copies[0].prefix + entry.name
-        self.end, self.size = entry.end_offset, entry.log_size
+        super().__init__(block_bytes)
         self.batch = self.size // self.end
         self.spoilt: dict[int, int] = {}
         self.stays = False
