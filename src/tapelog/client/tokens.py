@@ -64,7 +64,10 @@ def forget(source: TokenSource) -> None:
 
 
 def unsecured(source: UnsecuredToken, now: float) -> str:
-    """A JWT whose algorithm is "none", as Kafka makes and takes it where no handler is configured."""
+    """A JWT whose algorithm is "none", as Kafka makes and takes it where no handler is configured.
+
+    Made in the second that has begun: brokers read their clock in whole milliseconds and refuse what is younger.
+    """
     claims = dict(source.claims)
     if not isinstance(claims.get(source.principal_claim), str):
         raise LoginError(
@@ -72,7 +75,8 @@ def unsecured(source: UnsecuredToken, now: float) -> str:
             "option sasl.jaas.config",
             'add unsecuredLoginStringClaim_sub="NAME"',
         )
-    claims = {"iat": now, "exp": now + source.lifetime_seconds, **claims}
+    made = int(now)
+    claims = {"iat": made, "exp": made + source.lifetime_seconds, **claims}
     return ".".join(_base64url(json.dumps(part).encode()) for part in ({"alg": "none"}, claims)) + "."
 
 

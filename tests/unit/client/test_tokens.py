@@ -169,10 +169,17 @@ def test_an_unsecured_token_is_what_kafka_makes_itself() -> None:
     assert signature == "" and "=" not in made
     assert json.loads(urlsafe_b64decode(head + "==")) == {"alg": "none"}
     assert json.loads(urlsafe_b64decode(claims + "==")) == {
-        "iat": 1000.5,
-        "exp": 1060.5,
+        "iat": 1000,
+        "exp": 1060,
         "sub": "alice",
         "roles": ["a", "b"],
     }
     with pytest.raises(LoginError, match="sub"):
         tokens.unsecured(UnsecuredToken(()), 0)
+
+
+def test_an_unsecured_token_is_never_younger_than_a_clock_of_whole_milliseconds() -> None:
+    for microseconds in (1, 61_999, 999_999):
+        now = 1_795_070_656 + microseconds / 1e6
+        claims = tokens.unsecured(UnsecuredToken((("sub", "alice"),)), now).split(".")[1]
+        assert 1000 * json.loads(urlsafe_b64decode(claims + "=="))["iat"] <= int(now * 1000)
