@@ -7,8 +7,9 @@ from contextlib import suppress
 from typing import TypeVar
 
 from tapelog.base.timers import Timers
+from tapelog.log.compaction.reading import first_with_records
 from tapelog.log.config import LogConfig
-from tapelog.log.log import CLIENT, COORDINATOR, Log
+from tapelog.log.log import CLIENT, COORDINATOR, REPLICATION, Log
 from tapelog.log.tier import reading
 from tapelog.log.tier.pieces import NotHereError, Pieces, UnreadableError
 from tapelog.log.tier.view import View
@@ -18,7 +19,7 @@ from tapelog.sim.entropy import SimEntropy
 from tapelog.sim.objects import Bucket, SimStore
 from tapelog.wire.control_records import marker_batch
 from tapelog.wire.errors import KafkaError
-from tapelog.wire.record_batch import Record, build_batch
+from tapelog.wire.record_batch import Record, base_offset, batch_of, build_batch
 from tests.support.tiered import Copies, let_go
 
 SETTINGS = {"segment.bytes": "1200", "index.interval.bytes": "150", "retention.ms": "-1", "local.retention.ms": "-1"}
@@ -74,6 +75,17 @@ class SeamWorld:
             build_batch(records, producer_id=producer, producer_epoch=0, base_sequence=sequence, transactional=True),
             CLIENT,
         )
+
+    def compacted(self, number: int) -> None:
+        """What compaction has left: a batch behind a gap, perhaps without records, as it comes to a follower."""
+        base = self.log.written_end + number % 5
+        if number % 3 == 0:
+            now_ms = self.clock.wall_ms()
+            batch = batch_of(b"", 0, number % 4, now_ms, now_ms, base_offset=base, leader_epoch=self.epoch)
+        else:
+            records = [Record(base + at, self.clock.wall_ms() - at * 7, b"k", b"c" * 40) for at in range(0, 6, 2)]
+            batch = build_batch(records, base_offset=base, keep_offsets=True, leader_epoch=self.epoch)
+        self._both(batch, REPLICATION)
 
     def end_transaction(self, number: int) -> None:
         """A marker for one of the open transactions: abort or commit."""
@@ -136,10 +148,21 @@ class SeamWorld:
                 self.timers.run_due()
                 self.pieces.invariants()
 
-    def read(self, offset: int, max_bytes: int, min_one: bool) -> tuple[bytes, int]:
-        """What a fetch from offset on gets, and where the next one begins; (b"", offset) if there is nothing or no
+    def begin(self, wanted: int) -> int:
+        """Where the answer to a fetch from that offset on begins. Checked against the twin, where there is one."""
+        log, upper, offset = self.log, self.log.written_end, wanted
+        if offset < log.local_start_offset:
+            offset = self.ask(lambda: reading.first_with_records(self.view, log, offset, upper))
+        if offset >= log.local_start_offset:
+            offset = first_with_records(log, offset, upper)
+        if offset < upper:
+            assert offset == first_with_records(self.twin, wanted, upper) or offset >= log.active.base_offset
+        return offset
+
+    def read(self, wanted: int, max_bytes: int, min_one: bool) -> tuple[bytes, int]:
+        """What a fetch from an offset on gets, and where the next one begins; (b"", offset) if there is nothing or no
         room. Checked against the twin."""
-        upper = self.log.written_end
+        upper, offset = self.log.written_end, self.begin(wanted)
         if offset >= self.log.local_start_offset:
             here = self.log.read(offset, max_bytes, upper, min_one)
             found = (here.read(), here.next_offset) if here is not None else (b"", offset)
@@ -160,7 +183,8 @@ class SeamWorld:
             whole = region.read()
             assert data[: len(whole)] == whole
             data, at = data[len(whole) :], region.next_offset
-        assert at == found[1]
+        behind = self.twin.read(min(at, found[1]), 0, upper, True)
+        assert at == found[1] or behind is None or base_offset(behind.read(), 0) >= max(at, found[1]), "a gap at most"
         return found
 
     def turn_to(self, place: int) -> None:

@@ -11,7 +11,7 @@ from tapelog.sim.entropy import SimEntropy
 from tapelog.wire.errors import ErrorCode
 from tests.properties.seam_world import SeamWorld
 
-STEPS = ["append"] * 12 + ["end"] * 3 + ["upload"] * 3 + ["let_go"] * 2 + ["trim"]
+STEPS = ["append"] * 12 + ["compacted"] * 2 + ["end"] * 3 + ["upload"] * 3 + ["let_go"] * 2 + ["trim"]
 WEATHER = st.sampled_from([(0, 0, 0), (5, 0, 0), (30, 0, 0), (50, 50, 0), (20, 30, 20)])
 
 
@@ -24,6 +24,7 @@ def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 def live(world: SeamWorld, steps: list[tuple[str, int]]) -> None:
     actions = {
         "append": world.append,
+        "compacted": world.compacted,
         "end": world.end_transaction,
         "upload": world.upload,
         "let_go": world.let_go,

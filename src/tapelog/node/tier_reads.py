@@ -59,6 +59,10 @@ class TierReads(TierReading):
         view = self.view(partition)
         return self._ask(view, lambda: reading.read(view, partition.log, offset, max_bytes, upper, min_one))
 
+    def first_with_records(self, partition: Partition, offset: int, upper: int) -> int:
+        view = self.view(partition)
+        return self._ask(view, lambda: reading.first_with_records(view, partition.log, offset, upper))
+
     def aborted(self, partition: Partition, start: int, upper: int) -> list[AbortedTransaction]:
         view = self.view(partition)
         return self._ask(view, lambda: reading.aborted(view, partition.log, start, upper))

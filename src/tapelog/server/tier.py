@@ -24,6 +24,11 @@ class TierReading:
         """Whole batches from the one that holds offset on, as `Log.read`."""
         raise NotImplementedError
 
+    def first_with_records(self, partition: Partition, offset: int, upper: int) -> int:
+        """From where to read for a consumer that asks for offset: the next offset that a batch with records holds;
+        where this node's own log begins, or behind it, if the tier has none before upper."""
+        raise NotImplementedError
+
     def aborted(self, partition: Partition, start: int, upper: int) -> list[AbortedTransaction]:
         """Aborted transactions that have records in [start, upper)."""
         raise NotImplementedError

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from tapelog.log import timestamps
+from librt.strings import read_i32_be, read_i64_be
+
 from tapelog.log.checkpoints import CheckpointError
 from tapelog.log.log import Log
 from tapelog.log.memory_region import MemoryRegion
 from tapelog.log.snapshots import SnapshotError, parse_snapshot
+from tapelog.log.tier import times
 from tapelog.log.tier.buffers import Block
 from tapelog.log.tier.checking import views
 from tapelog.log.tier.pieces import NotHereError, Pieces
@@ -24,6 +26,7 @@ from tapelog.log.timestamps import Found
 from tapelog.log.trim import Seed
 from tapelog.log.txn_index import AbortedTransaction
 from tapelog.wire.errors import ErrorCode, KafkaError
+from tapelog.wire.record_batch import HEADER_SIZE, RECORD_COUNT_AT
 
 AHEAD_BLOCKS_MAX: Final = 8
 """Blocks read in advance for one reader, once it has shown that it goes on reading."""
@@ -61,6 +64,8 @@ def read(view: View, log: Log, offset: int, max_bytes: int, upper: int, min_one:
     entry, mark = remote.entry, view.marks.get(offset)
     remote.tail_ahead()
     position = _beginning(view, remote, offset)
+    if position >= remote.size:
+        return None
     limit = min(position + max_bytes, remote.size)
     if entry.end_offset > upper:
         limit = min(limit, remote.position_of(upper))
@@ -84,14 +89,29 @@ def read(view: View, log: Log, offset: int, max_bytes: int, upper: int, min_one:
     return region
 
 
+def first_with_records(view: View, log: Log, offset: int, upper: int) -> int:
+    """Where a consumer's answer begins that asks for offset, below upper: there or, where compaction has once left a
+    gap or batches without records, behind those. The local start, or more, if the tier has nothing for it."""
+    while offset < min(upper, log.local_start_offset):
+        remote = view.segment_with(offset)
+        remote.tail_ahead()
+        at = _beginning(view, remote, offset)
+        while at < remote.size:
+            head = remote.read(at, HEADER_SIZE)
+            base: int = read_i64_be(head, 0)
+            if base >= upper or int(read_i32_be(head, RECORD_COUNT_AT)):
+                return max(base, offset)
+            at = remote.sound(at, remote.entry.base_offset)[0]
+        offset = remote.entry.end_offset
+    return offset
+
+
 def _beginning(view: View, remote: RemoteSegment, offset: int) -> int:
-    """Where the batch begins that has the offset."""
+    """Where the batch begins that has the offset, or else the next one; the segment's size if there is none."""
     mark = view.marks.get(offset)
-    if mark is not None and mark.name == remote.entry.name:
-        if remote.holds(mark.position, offset):
-            return mark.position
-        del view.marks[offset]  # one of them was spoilt: the index tells which
-    return remote.position_of(offset, True)
+    if mark is not None and mark.name == remote.entry.name and remote.begins(mark.position, offset):
+        return mark.position
+    return remote.place_of(offset)
 
 
 def _read_ahead(view: View, log: Log, remote: RemoteSegment, position: int, size: int) -> None:
@@ -124,7 +144,7 @@ def aborted(view: View, log: Log, start: int, upper: int) -> list[AbortedTransac
         for one in transactions.aborted:
             if one.last_offset >= start and one.first_offset < upper:
                 found[one] = None
-        if transactions.first_open < 0 or transactions.first_open >= upper:
+        if entry.end_offset >= upper and not 0 <= transactions.first_open < upper:
             return list(found)
     found.update(dict.fromkeys(log.aborted_transactions(max(start, log.local_start_offset), upper)))
     return list(found)
@@ -138,7 +158,7 @@ def first_at_or_after(view: View, log: Log, timestamp: int) -> Found | None:
         if entry is None or entry.first_offset >= log.local_start_offset:
             return log.offset_for_timestamp(timestamp)
         offset = max(offset, entry.first_offset)
-        found = timestamps.first_at_or_after([view.segment(entry).segment], timestamp, offset)
+        found = times.first_at_or_after(view.segment(entry), timestamp, offset)
         if found is not None:
             return found
         offset = entry.end_offset
@@ -153,7 +173,7 @@ def greatest(view: View, log: Log) -> Found | None:
         if entry is None or entry.first_offset >= log.local_start_offset:
             return best
         start = max(log.start_offset, entry.first_offset)
-        found = timestamps.greatest([view.segment(entry).segment], start)
+        found = times.greatest(view.segment(entry), start)
         if found is not None and (best is None or (found[0], -found[1]) > (best[0], -best[1])):
             best = found
         offset = entry.end_offset  # the log may begin within it, behind the record that it has it from

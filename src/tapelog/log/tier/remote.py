@@ -1,6 +1,6 @@
 """A segment in the tier, read like one on disk: the same indexes, the same ways to find a batch.
 
-`RemoteSegment` has a `segment.Segment` whose files are ranges of an object. Reading from them raises NotHereError
+`RemoteSegment` has a `segment.Segment` whose indexes are ranges of an object. Reading from them raises NotHereError
 where a piece is missing (see `pieces`); whoever looked something up does it again when that is here.
 
 Hot: compiled with mypyc where possible.
@@ -34,6 +34,8 @@ _SECTIONS: Final = {
     names.TXN_INDEX: layout.TXN_INDEX,
 }
 Tail = tuple[bytes, ...]
+WALKS_MAX: Final = 16
+"""Walks through one segment that are remembered."""
 
 
 class Transactions:
@@ -47,6 +49,18 @@ class Transactions:
         self.first_open = first_open
 
 
+class Walk:
+    """How far somebody has come through a segment's batches: `at` is the next one's position, no offset of which is
+    below `least`; `best` is theirs."""
+
+    __slots__ = ("at", "best", "least")
+
+    def __init__(self, at: int, least: int) -> None:
+        self.at = at
+        self.least = least
+        self.best = -1
+
+
 class RemoteSegment:
     """One entry of a manifest, ready to be read. Objects of it may be dropped at any time: they hold no pieces."""
 
@@ -56,6 +70,7 @@ class RemoteSegment:
         self.entry = entry
         self.size = entry.log_size
         self._block = pieces.block_bytes
+        self._walks: dict[tuple[int, ...], Walk] = {}
         disk = cast(Disk, _ObjectDisk(self))
         self.segment = Segment(disk, "", entry.base_offset, entry.log_size, entry.section_sizes[layout.TXN_INDEX] > 0)
         self.segment.set_newest(entry.max_timestamp, entry.max_timestamp_offset, 0)
@@ -92,32 +107,72 @@ class RemoteSegment:
         start = position - position % self._block
         return cast(Block, self.pieces.get(self.name, start, min(self._block, self.size - start)))
 
-    def position_of(self, offset: int, held: bool = False) -> int:
-        """Where the batch begins that holds offset, or the first one after it, where it need not be held; `size` if
-        there is none. Headers that cannot be are read once more, then KAFKA_STORAGE_ERROR."""
-        at = 0 if offset <= self.entry.base_offset else self.segment.index.lookup(offset)
-        before, least = at, self.entry.base_offset
+    def position_of(self, offset: int) -> int:
+        """Where the batch begins that holds offset, or the first one after it; `size` if there is none. Headers that
+        cannot be are read once more, then KAFKA_STORAGE_ERROR."""
+        before = at = self._indexed(offset)
+        least = self.entry.base_offset
         while at < self.size:
             head = self.read(at, HEADER)
             size = self._size_of(head, at, least)
-            if size == 0 or (held and int(read_i64_be(head, 0)) > offset):
-                break
+            if size == 0:
+                self._doubt_headers(before, at)
+                return self.position_of(offset)
             least = int(read_i64_be(head, 0)) + int(read_i32_be(head, 23)) + 1
             if least > offset:
                 return at
             before, at = at, at + size
-        if at >= self.size and not held:
-            return self.size
-        self._doubt_headers(before, at)
-        return self.position_of(offset, held)
+        return self.size
 
-    def holds(self, position: int, offset: int) -> bool:
-        """Whether a batch begins there that has the offset."""
+    def place_of(self, offset: int) -> int:
+        """The same for who goes on from there. That no batch holds the offset, since compaction has left a gap, is
+        believed when those around are what was written: a base offset that was spoilt looks like that, too."""
+        found = self.position_of(offset)
+        if found < self.size and int(read_i64_be(self.read(found, HEADER), 0)) <= offset:
+            return found
+        at, least = self.walk_from(offset), self.entry.base_offset
+        while at < self.size and at <= found:
+            at, least = self.sound(at, least)
+        return self.position_of(offset)
+
+    def walk_from(self, offset: int) -> int:
+        """Where to begin so that a batch comes before the one that holds offset, where there is one: only the order
+        tells that a base offset is wrong."""
+        indexed = self._indexed(offset)
+        return self.segment.index.floor_position(indexed - 1) if indexed else 0
+
+    def walk(self, what: tuple[int, ...], offset: int) -> Walk:
+        """Through the batches, from before the one that holds offset on; or as far as who wanted the same has come."""
+        found = self._walks.pop(what, None)
+        if found is None:
+            found = Walk(self.walk_from(offset), self.entry.base_offset)
+            if len(self._walks) >= WALKS_MAX:
+                del self._walks[next(iter(self._walks))]
+        self._walks[what] = found
+        return found
+
+    def _indexed(self, offset: int) -> int:
+        """The last batch that is known to begin at or before the one that holds offset."""
+        return 0 if offset <= self.entry.base_offset else self.segment.index.lookup(offset)
+
+    def begins(self, position: int, offset: int) -> bool:
+        """Whether the batch there has that base offset."""
         head = self.read(position, HEADER)
-        if self._size_of(head, position, self.entry.base_offset) == 0:
-            return False
-        base: int = read_i64_be(head, 0)
-        return base <= offset <= base + int(read_i32_be(head, 23))
+        return self._size_of(head, position, self.entry.base_offset) > 0 and int(read_i64_be(head, 0)) == offset
+
+    def sound(self, position: int, least: int) -> tuple[int, int]:
+        """(end, next offset) of the batch that begins there, once it is known to be what was written: no offset of it
+        is below least, its checksum is right, and what is behind it follows. Else it is read once more; then
+        KAFKA_STORAGE_ERROR."""
+        end, following = self.one_batch(position)
+        self.check(position, end)
+        if int(read_i64_be(self.read(position, HEADER), 0)) < least:
+            self._doubt_headers(position, position)
+        elif end < self.size and self._size_of(self.read(end, HEADER), end, following) == 0:
+            self._doubt_headers(position, end)
+        else:
+            return end, following
+        return self.sound(position, least)
 
     def _size_of(self, head: bytes, at: int, least: int) -> int:
         """Of the batch with this header, no offset of which is below that; 0 if there can be none like that here."""
@@ -266,7 +321,7 @@ class RemoteSegment:
 
 
 class _ObjectFile:
-    """The batches of an object, or one section of its tail, as a file."""
+    """One section of an object's tail, as a file."""
 
     def __init__(self, remote: RemoteSegment, suffix: str) -> None:
         self._remote = remote
@@ -275,8 +330,6 @@ class _ObjectFile:
 
     def read(self, position: int, size: int) -> bytes:
         """As a file does it."""
-        if self._suffix == names.LOG:
-            return self._remote.read(position, size)
         return self._remote.tail()[_SECTIONS[self._suffix]][position : position + size]
 
     def close(self) -> None:

@@ -153,32 +153,33 @@ class PendingFetch(FetchWaiter):
             data.preferred_read_replica = self.node.nearest_replica(partition, wanted.offset, self.request.rack_id)
             if data.preferred_read_replica >= 0:
                 return data
+        offset, room = wanted.offset, min(wanted.max_bytes, budget)
         try:
-            if wanted.offset < log.local_start_offset or wanted.offset > log.end_offset:
-                if log.start_offset <= wanted.offset < log.local_start_offset:
-                    from tapelog.server.handlers import fetch_tier
+            if log.start_offset <= offset < log.local_start_offset:
+                from tapelog.server.handlers import fetch_tier
 
-                    fetch_tier.read(self, partition, wanted, data, upper, min(wanted.max_bytes, budget), min_one)
+                offset = fetch_tier.read(self, partition, wanted, data, upper, room, min_one)
+                if offset < log.local_start_offset:
                     return data
+            if offset < log.local_start_offset or offset > log.end_offset:
                 # A follower cannot tell what lies beyond its own end: out of range, the consumer would begin anew.
-                unsure = wanted.offset > log.end_offset and not partition.leading
+                unsure = offset > log.end_offset and not partition.leading
                 raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER if unsure else ErrorCode.OFFSET_OUT_OF_RANGE, "")
-            if wanted.offset >= upper:
+            if offset >= upper:
                 return data
-            room = min(wanted.max_bytes, budget)
             if room > 0 or min_one:
-                start = wanted.offset
+                start = offset
                 if log.config.compact and start < log.active.base_offset:
                     start = first_with_records(log, start, upper)
                 region = log.read(start, max(room, 0), upper, min_one)
                 if region is not None:
                     data.records = region
-                    if wanted.offset < log.active.base_offset:
+                    if offset < log.active.base_offset:
                         self.behind = True
                     if self.request.isolation_level == _READ_COMMITTED:
                         data.aborted_transactions = [
                             AbortedTransaction(producer_id=aborted.producer_id, first_offset=aborted.first_offset)
-                            for aborted in log.aborted_transactions(wanted.offset, region.next_offset)
+                            for aborted in log.aborted_transactions(offset, region.next_offset)
                         ]
         except KafkaError as error:
             data.error_code = int(error.code)

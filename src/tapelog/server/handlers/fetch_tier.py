@@ -26,25 +26,30 @@ def read(
     upper: int,
     room: int,
     min_one: bool,
-) -> None:
-    """Put into data what the tier has, if it is here."""
-    reads = fetch.node.tier_reads
+) -> int:
+    """Put into data what the tier has, if it is here. Returns the offset that is wanted, or from which on this node has
+    it, where the tier has no more records before."""
+    reads, offset = fetch.node.tier_reads, wanted.offset
     if room <= 0 and not min_one:
-        return
+        return offset
     if reads is None:
         raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "this node has no tier")
     try:
-        region = reads.read(partition, wanted.offset, max(room, 0), upper, min_one)
+        start = reads.first_with_records(partition, offset, upper)
+        if start >= partition.log.local_start_offset:
+            return start
+        region = reads.read(partition, start, max(room, 0), upper, min_one)
         if region is None:
-            return
+            return offset
         if data.aborted_transactions is not None:
             data.aborted_transactions = [
                 AbortedTransaction(producer_id=one.producer_id, first_offset=one.first_offset)
-                for one in reads.aborted(partition, wanted.offset, region.next_offset)
+                for one in reads.aborted(partition, start, region.next_offset)
             ]
     except NotHereError as missing:
         missing.piece.waiters[fetch] = None
         fetch.waits_for.append(missing.piece)
-        return
+        return offset
     data.records = region
     fetch.behind = True
+    return offset
