@@ -34,7 +34,7 @@ class SmallDisk:
 
     def unmount(self) -> None:
         """Take it away, open files or not."""
-        subprocess.run(["umount", "-l", str(self.path)], check=False, capture_output=True)
+        unmount(self.path)
 
     def fail(self) -> None:
         """From now on everything that is asked of it is an input/output error."""
@@ -83,3 +83,17 @@ def small_disk(path: Path, image: Path, size: int = DISK_BYTES) -> SmallDisk:
     if not disk.mount():
         pytest.skip("nothing can be mounted here")
     return disk
+
+
+def few_files(path: Path, files: int) -> Path:
+    """A new file system in memory that can hold so many files; leaves the test out where that cannot be."""
+    path.mkdir(parents=True)
+    words = ["mount", "-t", "tmpfs", "-o", f"size=1g,nr_inodes={files}", "none", str(path)]
+    if os.geteuid() != 0 or subprocess.run(words, check=False, capture_output=True).returncode != 0:
+        pytest.skip("nothing can be mounted here")
+    return path
+
+
+def unmount(path: Path) -> None:
+    """Take it away, open files or not."""
+    subprocess.run(["umount", "-l", str(path)], check=False, capture_output=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartit
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tapelog.testing import Broker, Cluster
-from tests.chaos.small_disks import SmallDisk, small_disk
+from tests.chaos.small_disks import SmallDisk, few_files, small_disk, unmount
 from tests.support.waiting import until
 
 TOPIC = "orders"
@@ -196,6 +197,38 @@ def test_a_full_disk_refuses_records_keeps_the_rest_going_and_recovers_by_itself
     finally:
         broker.close()
         disk.unmount()
+
+
+@pytest.mark.slow
+def test_a_disk_that_can_hold_no_more_files_keeps_enough_of_them_to_go_on_and_to_start_again(tmp_path: Path) -> None:
+    """Bytes are plenty, inodes are not: segments roll until none are left but those the node needs for itself."""
+    disk = few_files(tmp_path / "disk", 5_000)
+    settings = {"offsets.topic.num.partitions": 2, "log.segment.delete.delay.ms": 100}
+    broker = Broker(data=disk / "data", settings=settings)
+    try:
+        broker.start()
+        make_topic(broker.bootstrap, 1)
+        load = Load(broker.bootstrap)
+        load.goes_on(list(range(PARTITIONS)))
+        ballast = disk / "ballast"
+        ballast.mkdir()
+        for number in range(os.statvfs(disk).f_ffree - 30):
+            (ballast / str(number)).touch()
+        until(lambda: all(load.refused.values()), "records are refused", seconds=60)
+        assert "more files (inodes)" in broker.log()
+        consumer = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": "g", "enable.auto.commit": False})
+        consumer.commit(offsets=[TopicPartition(TOPIC, 0, 1)], asynchronous=False)
+        consumer.close()
+        assert read(broker.bootstrap, 0), "reading goes on"
+        broker.kill()
+        broker.start()
+        shutil.rmtree(ballast)
+        load.goes_on(list(range(PARTITIONS)))
+        load.stop()
+        check(broker.bootstrap, load)
+    finally:
+        broker.close()
+        unmount(disk)
 
 
 @pytest.mark.slow

@@ -168,6 +168,10 @@ class Disk(Protocol):
         """The size of this file system."""
         ...
 
+    def free_files(self) -> tuple[int, int]:
+        """How many more files and directories it can hold, and how many in all; (0, 0) where it sets no bound."""
+        ...
+
     def expect(self, directories: list[str]) -> Callable[[], None]:
         """A hint: what lies in these directories is about to be read, in this order; small files, the ends of large
         ones. Call what is returned when that is over."""

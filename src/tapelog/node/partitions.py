@@ -35,6 +35,7 @@ CLUSTER_METADATA: Final = "__cluster_metadata"
 PARTITIONS_PER_STEP: Final = 500
 PROGRESS_MS: Final = 2_000
 """A start that takes longer says so often how far it is."""
+COMPLAIN_MS: Final = 10_000
 
 Key = tuple[bytes, int]
 """Topic id and partition."""
@@ -53,6 +54,7 @@ class Partitions:
         self.homes = Homes(node)
         self.missing: list[TopicImage] = []
         """Topics whose logs could not be created for want of space; tried again until there is some."""
+        self._complain_ms = 0
         self._loaded = False
         self._following = False
         self._seen: dict[bytes, tuple[PartitionImage, ...]] = {}
@@ -272,11 +274,18 @@ class Partitions:
             try:
                 directory.create_many(NewLog(topic.name, n, topic.id, config_of(topic.name)) for topic, n, _ in wanted)
             except DiskFullError as error:
-                node.dispatcher.complain(f"no room for the logs of new partitions: {error}. Free some space")
+                self._complain_of_room(error)
                 self._create_later(wanted)
             except DiskError as error:
                 node.storage_broke(error, directory.disk)
                 self._create_later(wanted)
+
+    def _complain_of_room(self, error: DiskFullError) -> None:
+        """Not at every one of the attempts, several a second, until there is some."""
+        now_ms = self.node.clock.monotonic_ms()
+        if now_ms >= self._complain_ms:
+            self._complain_ms = now_ms + COMPLAIN_MS
+            self.node.dispatcher.complain(f"no room for the logs of new partitions: {error}. Free some space")
 
     def _create_later(self, wanted: list[Absent]) -> None:
         for topic, _, _ in wanted:

@@ -152,6 +152,7 @@ class Storage:
             home = self.node.directory.of(working) if working is not None else None
             if working is not None and home is not None:
                 total, free = _space(working)
+                free = 0 if self.space.no_more_files(path) else free
             shunned = home is not None and home.directory_id in cordoned_ids
             found.append(LogDir(path, working, total, free, shunned, home is None))
         return found

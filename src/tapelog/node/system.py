@@ -345,6 +345,10 @@ class SystemDisk:
         status = self._status()
         return status.f_blocks * status.f_frsize
 
+    def free_files(self) -> tuple[int, int]:
+        status = self._status()
+        return status.f_favail, status.f_files
+
     def _status(self) -> os.statvfs_result:
         try:
             return os.statvfs(self.root)

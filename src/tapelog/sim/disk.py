@@ -20,6 +20,7 @@ from tapelog.sim.entropy import SimEntropy
 from tapelog.sim.nodes import DirNode, FileNode
 
 OPEN_FILES_MAX: Final = 12
+FILES: Final = 1_000_000
 """So few that logs have to give files back all the time."""
 
 
@@ -92,6 +93,8 @@ class SimDisk:
         self.timers = timers
         self.root = DirNode()
         self.capacity_bytes: int | None = None
+        self.files_left: int | None = None
+        """How many more files it says that it can hold, of FILES; None: no bound."""
         self.flush_ms_min = 0
         self.flush_ms_max = 5
         self.syncs_until_failure: int | None = None
@@ -263,6 +266,9 @@ class SimDisk:
 
     def total_bytes(self) -> int:
         return 1 << 40 if self.capacity_bytes is None else self.capacity_bytes
+
+    def free_files(self) -> tuple[int, int]:
+        return (0, 0) if self.files_left is None else (self.files_left, FILES)
 
     def start_flush(self, files: list[File], done: Callable[[DiskError | None], None]) -> None:
         finishers = []

@@ -109,7 +109,7 @@ def test_a_warning_comes_first_and_once(rig: Rig, caplog: pytest.LogCaptureFixtu
     leave(rig, LOW - 1)
     rig.node.pass_time(10_000)
     assert [record.message for record in caplog.records if "running out of room" in record.message] == [
-        "the disk is running out of room: logs has 0 MiB of room left. At 0 MiB producers are refused: shorten "
+        "the disk is running out of room: logs has 195 KiB of room left. At 48 KiB producers are refused: shorten "
         "retention or add a disk"
     ]
     assert rig.produce().error_code == 0
@@ -117,6 +117,66 @@ def test_a_warning_comes_first_and_once(rig: Rig, caplog: pytest.LogCaptureFixtu
     leave(rig, 2 * LOW)
     told = [record.message for record in caplog.records]
     assert any("the disk is full" in line for line in told) and any("there is room again" in line for line in told)
+
+
+def leave_files(rig: Rig, left: int | None, disk: SimDisk | None = None) -> None:
+    """So many files more can be made, and that has been noticed."""
+    (disk or rig.node.disk).files_left = left
+    rig.node.pass_time(LOOKED_MS)
+
+
+def test_a_disk_that_can_hold_no_more_files_is_full_however_many_bytes_are_free(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING, logger="tapelog.node")
+    leave_files(rig, 40_000)
+    assert "the disk is running out of room: logs can hold 40000 more files (inodes). At 1000 " in caplog.text
+    assert rig.produce().error_code == 0
+    leave_files(rig, 999)
+    assert "the disk is full: logs can hold 999 more files (inodes)" in caplog.text
+    assert rig.produce().error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    assert rig.client.call(commit_request(1), 8).topics[0].partitions[0].error_code == 0
+    leave_files(rig, 1_200)
+    assert rig.produce().error_code == ErrorCode.KAFKA_STORAGE_ERROR, "a quarter more than the reserve first"
+    leave_files(rig, 1_250)
+    assert rig.produce().error_code == 0
+    assert "there is room again: logs can hold 1250 more files (inodes). Producers are served" in caplog.text
+
+
+def test_a_disk_without_files_or_bytes_serves_when_it_has_both_again(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    leave_files(rig, 10)
+    leave(rig, RESERVE - 1)
+    leave_files(rig, None)
+    assert "there is room again" in caplog.text and "Producers are served" not in caplog.text
+    assert rig.produce().error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    leave(rig, 2 * LOW)
+    assert "Producers are served" in caplog.text
+    assert rig.produce().error_code == 0
+
+
+def test_a_directory_without_files_tells_that_nothing_fits_and_new_partitions_go_elsewhere() -> None:
+    rig = Rig(directories=("logs", "more"))
+    leave_files(rig, 10, rig.node.others["more"])
+    assert rig.node.core is not None
+    told = {one.path: (one.usable_bytes, one.offline) for one in rig.node.core.log_dirs}
+    assert told["more"] == (0, False) and told["logs"][0] > 0
+    rig.create(partitions=4)
+    assert {rig.partition(index=index).log.directory.split("/")[0] for index in range(4)} == {"logs"}
+
+
+def test_what_cannot_be_created_for_want_of_room_is_complained_of_now_and_then(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    leave(rig, 4_000)
+    rig.create("next", partitions=40)
+    rig.node.pass_time(30_000)
+    lines = [record.message for record in caplog.records if "no room for the logs of new" in record.message]
+    assert 1 <= len(lines) <= 4, len(lines)
+    leave(rig, 2 * LOW)
+    rig.node.pass_time(LOOKED_MS)
+    assert rig.produce(topic="next", index=19).error_code == 0
 
 
 def test_only_the_partitions_of_the_full_directory_are_refused_and_new_ones_go_elsewhere() -> None:

@@ -71,6 +71,8 @@ def test_it_is_a_disk(disk: SystemDisk, tmp_path: Path) -> None:
     assert not port.exists(path)
     assert port.listdir(path) == []
     assert 0 < port.free_bytes() <= port.total_bytes()
+    room = os.statvfs(tmp_path)
+    assert port.free_files()[1] == room.f_files and port.free_files()[0] <= room.f_files
 
 
 def test_renaming_a_directory_moves_the_files_open_in_it(disk: SystemDisk, tmp_path: Path) -> None:
