@@ -16,6 +16,9 @@ from tapelog.base.config_values import split_list
 ROLE_BROKER: Final = "broker"
 ROLE_CONTROLLER: Final = "controller"
 SECURITY_PROTOCOLS: Final = {"PLAINTEXT": 0, "SSL": 1, "SASL_PLAINTEXT": 2, "SASL_SSL": 3}
+PORTS: Final = (20_000, 32_000)
+"""Where a port is chosen from: below those that systems give to outgoing connections."""
+PORT_TRIES: Final = 100
 _WILDCARDS: Final = ("", "0.0.0.0", "::")
 
 # Names that have a place of their own in the configuration: setting them twice would let them disagree.

@@ -11,15 +11,12 @@ import socket
 from collections.abc import Sequence
 
 from tapelog.base import ids
-from tapelog.base.node_config import Listener, NodeConfig
+from tapelog.base.node_config import PORT_TRIES, PORTS, Listener, NodeConfig
 
 CONFIG_FILE = "node.toml"
 PID_FILE = "pid"
 LOG_DIR = "logs"
 METADATA_DIR = "metadata.log.dir"
-
-PORTS = (20_000, 32_000)
-PORT_TRIES = 100
 
 DEFAULTS = {"group.initial.rebalance.delay.ms": "0", "socket.send.buffer.bytes": str(384 << 10)}
 """What `tape up` sets unless told otherwise: a first consumer should not wait three seconds for company, and large

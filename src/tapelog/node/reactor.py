@@ -6,6 +6,7 @@ ready before it settles once. epoll where there is epoll, `selectors` elsewhere.
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import socket
@@ -15,6 +16,7 @@ from typing import Final
 
 from mypy_extensions import mypyc_attr
 
+from tapelog.base.node_config import PORT_TRIES, PORTS
 from tapelog.base.timers import Timers
 
 READ: Final = 1
@@ -165,7 +167,23 @@ def _nothing() -> None:
 
 
 def bind(host: str, port: int, backlog: int) -> socket.socket:
-    """A listening socket; OSError if the address is taken or not ours."""
+    """A listening socket; OSError if the address is taken or not ours.
+
+    Port 0 takes a free one, if possible not of those that the system gives to outgoing connections: a node that is
+    started again on its port must find it free.
+    """
+    if port == 0:
+        for _ in range(PORT_TRIES):
+            chosen = PORTS[0] + int.from_bytes(os.urandom(4), "big") % (PORTS[1] - PORTS[0])
+            try:
+                return _bind(host, chosen, backlog)
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE:
+                    raise
+    return _bind(host, port, backlog)
+
+
+def _bind(host: str, port: int, backlog: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:

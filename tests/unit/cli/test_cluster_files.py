@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tapelog.base.node_config import Listener, NodeConfig
+from tapelog.base.node_config import PORTS, Listener, NodeConfig
 from tapelog.cli import node_files, up_cluster
 from tapelog.cli.cluster_files import PlanError, directory_of, planned, present, replication_settings, write
 from tapelog.cli.main import main
@@ -59,7 +59,7 @@ def test_port_zero_gives_each_node_another_free_port_outside_of_outgoing_connect
     configs = made(tmp_path, 4)
     ports = [config.listeners[0].port for config in configs]
     ports += [config.controller_listener.port for config in configs if config.controller_listener]
-    assert len(set(ports)) == 7 and all(node_files.PORTS[0] <= port < node_files.PORTS[1] for port in ports)
+    assert len(set(ports)) == 7 and all(PORTS[0] <= port < PORTS[1] for port in ports)
 
 
 @pytest.mark.parametrize(("nodes", "copies", "in_sync"), [(1, "1", "1"), (2, "2", "1"), (3, "3", "2"), (9, "3", "2")])
