@@ -1,11 +1,15 @@
 """What every suite shares: outside tools, what was left out and why, and which hot path is being tested.
 
+Examples of hypothesis are the same in every run, and may take as long as they take: on a busy machine nothing is wrong
+with one that took 0.2 s. `--hypothesis-profile new` looks for others.
+
 `@pytest.mark.needs("java")` leaves a test out where the tool is absent. With TAPELOG_REQUIRE set (a comma-separated
 list of tools; `.ci/run` sets it) nothing may be left out: every skipped test fails the run.
 """
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import json
 import os
@@ -16,6 +20,13 @@ from pathlib import Path
 import pytest
 
 import tapelog
+
+with contextlib.suppress(ImportError):  # a Spark of another version is tested without it
+    from hypothesis import HealthCheck, settings
+
+    settings.register_profile("new", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.register_profile("same", settings.get_profile("new"), derandomize=True)
+    settings.load_profile("same")
 
 HOT = {
     "yes": "compiled",
