@@ -10,6 +10,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 from tests.support import raw
+from tests.support.markers import nothing_open
 from tests.support.names import Fresh, MakeTopic
 from tests.support.tape import Tape
 from tests.support.waiting import until
@@ -147,13 +148,14 @@ def test_a_near_transactional_id_is_offered(tape: Tape, writer: tuple[Producer, 
 
 
 def test_what_a_topic_holds_is_told_in_offsets_which_markers_have_too(
-    tape: Tape, make_topic: MakeTopic, writer: tuple[Producer, str]
+    bootstrap: str, tape: Tape, make_topic: MakeTopic, writer: tuple[Producer, str]
 ) -> None:
     topic, producer = make_topic(1), writer[0]
     for _ in range(2):
         producer.begin_transaction()
         producer.produce(topic, b"v")
         producer.commit_transaction(20)
+    nothing_open(bootstrap, topic)
     assert len(tape.lines("consume", topic)) == 2
     row = next(one for one in tape.json("topic", "list", "--offsets") if one["topic"] == topic)
     assert (row["offsets"], row["records"]) == (4, 4), "two records, two markers"

@@ -18,10 +18,13 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
+from tests.support.markers import nothing_open
 from tests.support.names import Fresh, MakeTopic
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE_S, until
 
 COMMITTED, UNCOMMITTED = "read_committed", "read_uncommitted"
+WAIT_S = 40
+"""So long a fetch may be parked; who is not woken waits for it."""
 MakeProducer = Callable[..., Producer]
 
 
@@ -73,7 +76,7 @@ def read(bootstrap: str, topic: str, isolation: str, partitions: int = 1) -> lis
     consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in range(partitions)])
     values: list[list[str]] = [[] for _ in range(partitions)]
     ended: set[int] = set()
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE_S
     while len(ended) < partitions:
         assert time.monotonic() < deadline, f"no end after {values}"
         message = consumer.poll(0.2)
@@ -91,11 +94,8 @@ def read(bootstrap: str, topic: str, isolation: str, partitions: int = 1) -> lis
 
 def shows(bootstrap: str, topic: str, wanted: list[list[str]]) -> None:
     """Soon a reader of the committed sees exactly this: the markers follow the answer to a commit."""
-    seen = read(bootstrap, topic, COMMITTED, len(wanted))
-    deadline = time.monotonic() + 5
-    while seen != wanted and time.monotonic() < deadline:
-        seen = read(bootstrap, topic, COMMITTED, len(wanted))
-    assert seen == wanted
+    nothing_open(bootstrap, topic)
+    assert read(bootstrap, topic, COMMITTED, len(wanted)) == wanted
 
 
 def test_a_transaction_over_topics_is_seen_whole_once_it_is_committed(
@@ -146,7 +146,7 @@ def test_an_open_transaction_holds_back_whatever_comes_after_it(
     send(plain, topic, ["after"])
     assert read(bootstrap, topic, COMMITTED)[0] == ["before"]
     assert end(admin, topic, IsolationLevel.READ_COMMITTED) == 1
-    assert end(admin, topic, IsolationLevel.READ_UNCOMMITTED) == 5  # four records and a marker
+    until(lambda: end(admin, topic, IsolationLevel.READ_UNCOMMITTED) == 5, "four records and a marker")
     slow.abort_transaction(20)
     shows(bootstrap, topic, [["before", "quick", "after"]])
     assert end(admin, topic, IsolationLevel.READ_COMMITTED) == end(admin, topic, IsolationLevel.READ_UNCOMMITTED) == 6
@@ -156,7 +156,7 @@ def test_a_live_reader_of_the_committed_waits_for_the_end_of_a_transaction(
     bootstrap: str, make_topic: MakeTopic, fresh: Fresh, transactional: MakeProducer
 ) -> None:
     topic = make_topic(1)
-    settings = {"bootstrap.servers": bootstrap, "group.id": "unused", "fetch.wait.max.ms": 5000}
+    settings = {"bootstrap.servers": bootstrap, "group.id": "unused", "fetch.wait.max.ms": 1000 * WAIT_S}
     consumer = Consumer(settings)  # read_committed is librdkafka's default
     consumer.assign([TopicPartition(topic, 0, OFFSET_BEGINNING)])
     producer = transactional(fresh())
@@ -165,9 +165,9 @@ def test_a_live_reader_of_the_committed_waits_for_the_end_of_a_transaction(
     assert consumer.poll(1.0) is None
     producer.commit_transaction(20)
     committed_at = time.monotonic()
-    message = consumer.poll(10)
+    message = consumer.poll(WAIT_S)
     assert message is not None and message.value() == b"x"
-    assert time.monotonic() - committed_at < 2.0  # the parked fetch was woken
+    assert time.monotonic() - committed_at < WAIT_S / 2  # the parked fetch was woken
     consumer.close()
 
 
@@ -209,12 +209,12 @@ def test_a_transaction_that_takes_too_long_is_aborted_and_its_producer_fenced(
     bootstrap: str, make_topic: MakeTopic, fresh: Fresh, transactional: MakeProducer
 ) -> None:
     topic, id = make_topic(1), fresh()
-    producer = transactional(id, **{"transaction.timeout.ms": 1000, "message.timeout.ms": 1000})
+    producer = transactional(id, **{"transaction.timeout.ms": 4000, "message.timeout.ms": 4000})
     producer.begin_transaction()
     send(producer, topic, ["forgotten"])
     assert read(bootstrap, topic, COMMITTED)[0] == []
     send(Producer({"bootstrap.servers": bootstrap}), topic, ["after"])
-    until(lambda: read(bootstrap, topic, COMMITTED)[0] == ["after"], "the abort", seconds=15, pause=0.2)
+    until(lambda: read(bootstrap, topic, COMMITTED)[0] == ["after"], "the abort", pause=0.2)
     with pytest.raises(KafkaException) as refused:
         producer.commit_transaction(20)
     assert refused.value.args[0].fatal()

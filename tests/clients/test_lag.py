@@ -11,6 +11,7 @@ from confluent_kafka.admin import AdminClient
 
 from tapelog.toolkit.lag import LagReader, group_lag, group_lag_async, group_lags
 from tests.support import raw
+from tests.support.markers import nothing_open
 from tests.support.names import Fresh, LeaderOf, MakeTopic
 from tests.support.waiting import until
 
@@ -41,6 +42,8 @@ class Stage:
             producer.commit_transaction(20)
         elif end == "abort":
             producer.abort_transaction(20)
+        if end is not None:
+            nothing_open(self.bootstrap, topic)
         return producer
 
     def commit(self, *offsets: tuple[str, int, int], group: str = "", metadata: str = "") -> None:
@@ -202,7 +205,7 @@ def test_every_kind_of_group_has_a_lag(stage: Stage, make_topic: MakeTopic, prot
     )
     try:
         consumer.subscribe([topic])
-        message = until(lambda: consumer.poll(0.2), "a record", seconds=40)
+        message = until(lambda: consumer.poll(0.2), "a record")
         assert message.error() is None
         consumer.commit(message, asynchronous=False)
         lag = group_lag(stage.bootstrap, stage.group)

@@ -15,12 +15,15 @@ from confluent_kafka import Consumer, Message
 from tapelog.client.partitioner import partition_for_key
 from tapelog.toolkit.lag import LagReader
 from tests.spark.conftest import Topic
+from tests.support.markers import nothing_open
 
 pytest.importorskip("pyspark", reason="needs pyspark (requirements/spark.txt)")
 
 
 def messages(topic: Topic, *, committed: bool = True) -> list[Message]:
-    """All that a reader of the topic sees."""
+    """All that a reader of the topic sees; committed transactions whole."""
+    if committed:
+        nothing_open(topic.bootstrap, topic.name)
     consumer = Consumer(
         {
             "bootstrap.servers": topic.bootstrap,
@@ -34,7 +37,7 @@ def messages(topic: Topic, *, committed: bool = True) -> list[Message]:
     found, ends = [], set()
     try:
         while len(ends) < 3:
-            message = consumer.poll(20)
+            message = consumer.poll(60)
             assert message is not None
             if message.error():
                 ends.add(message.partition())

@@ -9,6 +9,8 @@ from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, 
 from confluent_kafka.admin import AdminClient
 
 from tapelog.toolkit import Record
+from tests.support.markers import nothing_open
+from tests.support.waiting import until
 
 READ_S_MAX = 60
 
@@ -36,7 +38,9 @@ class Cluster:
         return topic
 
     def read(self, topic: str, *, isolation: str = "read_committed") -> list[Record]:
-        """Everything in the topic, to its end."""
+        """Everything in the topic, to its end; committed transactions whole."""
+        if isolation == "read_committed":
+            nothing_open(self.bootstrap, topic)
         consumer = Consumer(
             {
                 "bootstrap.servers": self.bootstrap,
@@ -74,8 +78,16 @@ class Cluster:
         )
 
     def committed(self, group: str, topic: str) -> dict[int, int]:
-        """Where the group stands."""
+        """Where the group stands, once no transaction can change it."""
         admin = AdminClient({"bootstrap.servers": self.bootstrap})
-        asked = [ConsumerGroupTopicPartitions(group)]
-        found = admin.list_consumer_group_offsets(asked, require_stable=True)[group].result(20)
-        return {part.partition: part.offset for part in found.topic_partitions if part.topic == topic}
+        named = [TopicPartition(topic, number) for number in range(self.partitions(topic))]  # else pending ones hide
+        parts: list[TopicPartition] = []
+
+        def stable() -> bool:
+            asked = [ConsumerGroupTopicPartitions(group, named)]
+            found = admin.list_consumer_group_offsets(asked, require_stable=True)[group].result(20)
+            parts[:] = found.topic_partitions
+            return not any(part.error for part in parts)
+
+        until(stable, f"stable offsets of {group}")
+        return {part.partition: part.offset for part in parts if part.offset >= 0}
