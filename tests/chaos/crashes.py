@@ -252,12 +252,11 @@ class Crashes:
                 return False
             return True
 
-        until(told, "the ends of the output", seconds=60, pause=0.05)
+        until(told, "the ends of the output", pause=0.05)
         asked.close()
         until(
             lambda: any(offset >= ends[partition] for partition, offset, _ in self.live.seen[-1000:]),
             f"new output ({self._told()})",
-            seconds=60,
             pause=0.01,
         )
 
@@ -296,7 +295,7 @@ class Crashes:
             assert process is not None
             process.wait(30)
         output, audit = (read(self.server.bootstrap, topic) for topic in (OUTPUT, AUDIT))
-        until(lambda: len(self.live.seen) >= len(output), "the live reader is at the end", seconds=20)
+        until(lambda: len(self.live.seen) >= len(output), "the live reader is at the end")
         transactional = self.promise not in ("at-least-once", "at-most-once")
         return judge(inputs, output, audit, self.live.finish(), atomic=transactional)
 
@@ -309,7 +308,7 @@ class Crashes:
         def done() -> bool:
             return [one.offset for one in consumer.committed(places, timeout=20)] == ends
 
-        until(done, f"everything is processed ({self._told()})", seconds=60, pause=0.1)
+        until(done, f"everything is processed ({self._told()})", pause=0.1)
         consumer.close()
 
     def close(self) -> None:

@@ -24,7 +24,7 @@ LONG_PAUSE_S = 6.0
 
 Begin = Callable[..., Story]
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(420 + 120 * MINUTES)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600 + 120 * MINUTES)]
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from tests.support.waiting import until
 ENOUGH = 100
 """More than one answer brings: what is in a paused follower's socket is not lost."""
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 Begin = Callable[[str], Story]
 
@@ -46,7 +46,7 @@ def test_acknowledged_records_that_only_a_dead_leader_had_are_told_as_lost(begin
     for node in others:
         node.pause()
     count = acknowledged(story, led)
-    until(lambda: acknowledged(story, led) > count + ENOUGH, "acknowledgements of the one that is left", seconds=20)
+    until(lambda: acknowledged(story, led) > count + ENOUGH, "acknowledgements of the one that is left")
     hasty.kill()
     report = story.finish()
     assert any("acknowledged records" in one and "are lost" in one for one in report.wrong), report

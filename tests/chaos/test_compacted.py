@@ -90,7 +90,7 @@ def found(bootstrap: str) -> dict[int, tuple[bytes, bytes | None]]:
     raise AssertionError("no end")
 
 
-@pytest.mark.timeout(90 + 15 * KILLS)
+@pytest.mark.timeout(400 + 15 * KILLS)
 def test_a_compacted_table_survives_kills(tmp_path: Path) -> None:
     chance = random.Random(SEED)
     broker = Broker(data=tmp_path / "data", settings=SETTINGS)

@@ -57,7 +57,6 @@ class Load:
         until(
             lambda: all(len(self.acknowledged[index]) >= before[index] + records for index in indexes),
             f"partitions {indexes} take records",
-            seconds=60,
         )
 
     def stop(self) -> None:
@@ -75,7 +74,7 @@ def read(bootstrap: str, index: int) -> list[bytes]:
     """Every value of a partition, in order."""
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "g", "enable.auto.commit": False})
     try:
-        until(lambda: consumer.get_watermark_offsets(TopicPartition(TOPIC, index), timeout=5), "a leader", seconds=30)
+        until(lambda: consumer.get_watermark_offsets(TopicPartition(TOPIC, index), timeout=5), "a leader")
         _, end = consumer.get_watermark_offsets(TopicPartition(TOPIC, index), timeout=10)
         consumer.assign([TopicPartition(TOPIC, index, 0)])
         values: list[bytes] = []
@@ -123,12 +122,14 @@ def test_one_node_goes_on_with_the_directories_that_work(tmp_path: Path) -> None
         load = Load(broker.bootstrap)
         load.goes_on([*lost, *kept])
         disk.fail()
-        until(lambda: all(load.refused[index] for index in lost), "the lost partitions refuse records", seconds=60)
+        until(lambda: all(load.refused[index] for index in lost), "the lost partitions refuse records")
         load.goes_on(kept, 50)
         assert "is offline" in broker.log()
         load.stop()
         broker.restart()
-        assert sorted(read(broker.bootstrap, kept[0])) == sorted(load.acknowledged[kept[0]])
+        found, acknowledged = read(broker.bootstrap, kept[0]), load.acknowledged[kept[0]]
+        assert set(found) >= set(acknowledged), "nothing is lost"
+        assert len(found) <= len(acknowledged) + load.refused[kept[0]], "what its client gave up may be there"
         broker.stop()
         disk.mend()
         broker.start()
@@ -142,7 +143,7 @@ def test_one_node_goes_on_with_the_directories_that_work(tmp_path: Path) -> None
 def test_in_a_cluster_others_lead_what_a_failed_directory_held(tmp_path: Path, disk: SmallDisk) -> None:
     with Cluster(3, data=tmp_path / "data", log_dirs=[tmp_path / "place"]) as cluster:
         make_topic(cluster.bootstrap, 3)
-        until(lambda: len(_on(disk.path)) == PARTITIONS // 2, "half of its replicas are on that disk", seconds=30)
+        until(lambda: len(_on(disk.path)) == PARTITIONS // 2, "half of its replicas are on that disk")
         lost = _on(disk.path)
         admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
         load = Load(cluster.bootstrap, **{"message.timeout.ms": 60_000})
@@ -152,14 +153,14 @@ def test_in_a_cluster_others_lead_what_a_failed_directory_held(tmp_path: Path, d
         def isr(index: int) -> list[int]:
             return sorted(admin.list_topics(TOPIC, 10).topics[TOPIC].partitions[index].isrs)
 
-        until(lambda: all(isr(index) == [1, 3] for index in lost), "others lead", seconds=60)
+        until(lambda: all(isr(index) == [1, 3] for index in lost), "others lead")
         load.goes_on(list(range(PARTITIONS)), 50)
         assert all(2 in isr(index) for index in range(PARTITIONS) if index not in lost), "and it keeps the rest"
         assert cluster.node(2).running
         cluster.node(2).stop()
         disk.mend()
         cluster.node(2).start()
-        until(lambda: all(isr(index) == [1, 2, 3] for index in range(PARTITIONS)), "all are in sync again", seconds=60)
+        until(lambda: all(isr(index) == [1, 2, 3] for index in range(PARTITIONS)), "all are in sync again")
         load.stop()
         assert not any(load.refused.values()), load.refused
         check(cluster.bootstrap, load)
@@ -179,7 +180,7 @@ def test_a_full_disk_refuses_records_keeps_the_rest_going_and_recovers_by_itself
         everything = list(range(PARTITIONS))
         load.goes_on(everything)
         disk.fill(leave=2 << 20)
-        until(lambda: all(load.refused.values()), "records are refused", seconds=60)
+        until(lambda: all(load.refused.values()), "records are refused")
         assert "the disk is full" in broker.log()
         admin = AdminClient({"bootstrap.servers": broker.bootstrap})
         admin.create_topics([NewTopic("made-while-full", 1, 1)])["made-while-full"].result(30)
@@ -240,7 +241,7 @@ def test_rot_on_one_node_is_repaired_from_another(tmp_path: Path) -> None:
         admin.create_topics([topic])[TOPIC].result(30)
         load = Load(cluster.bootstrap, size=20_000)
         sealed = tmp_path / "data" / "node-2" / "logs" / f"{TOPIC}-1" / f"{0:020d}.log"
-        until(lambda: len(list(sealed.parent.glob("*.log"))) > 1, "a segment is sealed", seconds=60)
+        until(lambda: len(list(sealed.parent.glob("*.log"))) > 1, "a segment is sealed")
         load.stop()
         cluster.node(2).stop()
         before = sealed.read_bytes()
@@ -249,6 +250,6 @@ def test_rot_on_one_node_is_repaired_from_another(tmp_path: Path) -> None:
             rotten.write(b"rot")
             os.fsync(rotten.fileno())
         cluster.node(2).start()
-        until(lambda: "is repaired with what node" in cluster.node(2).log(), "it is repaired", seconds=60)
+        until(lambda: "is repaired with what node" in cluster.node(2).log(), "it is repaired")
         assert sealed.read_bytes() == before
         check(cluster.bootstrap, load)

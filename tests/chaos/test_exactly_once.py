@@ -29,7 +29,7 @@ SETTINGS = {
 }
 Begin = Callable[..., Crashes]
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(120 + 15 * KILLS)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(400 + 15 * KILLS)]
 
 
 @pytest.fixture

@@ -38,7 +38,7 @@ def start_and_kill_at_once(broker: Broker, delay: float) -> None:
     broker.kill()
 
 
-@pytest.mark.timeout(60 + 10 * KILLS)
+@pytest.mark.timeout(400 + 10 * KILLS)
 def test_every_acknowledged_record_survives_kills(tmp_path: Path) -> None:
     chance = random.Random(SEED)
     broker = Broker(data=tmp_path / "data")

@@ -67,7 +67,7 @@ def _told(seconds: list[float]) -> str:
     return ", ".join(f"{one:.2f}" for one in seconds)
 
 
-@pytest.mark.timeout(120 + MEGABYTES)
+@pytest.mark.timeout(400 + MEGABYTES)
 def test_it_serves_soon_after_a_kill_with_a_large_segment(tmp_path: Path) -> None:
     batch_size = len(simple_batch([b"x" * 100]))
     requests = MEGABYTES * (1 << 20) // batch_size

@@ -119,7 +119,7 @@ def headers_timestamps_and_nulls_reach_other_clients(place: Place) -> None:
         producer.flush()
     consumer = Consumer({"bootstrap.servers": place.bootstrap, "group.id": "reader", "enable.auto.commit": False})
     consumer.assign([TheirPartition(topic, 0, 0)])
-    message = consumer.poll(20)
+    message = consumer.poll(60)
     assert message is not None and message.error() is None
     assert (message.key(), message.value(), message.timestamp()[1]) == (b"key", None, 1_700_000_000_000)
     assert message.headers() == [("a", b"1"), ("a", None), ("ü", b"\xff")]
@@ -273,7 +273,7 @@ def an_offset_that_an_open_transaction_may_change_is_waited_for(place: Place) ->
         transaction = Transaction(cluster, name)
         transaction.commit_offsets(group, {marker: 1})
         with pytest.raises(DeadlineError, match="UNSTABLE_OFFSET_COMMIT"):
-            committed(cluster, group, [marker], deadline=cluster.deadline(0.5))
+            committed(cluster, group, [marker], deadline=cluster.deadline(2))
         assert committed(cluster, group, [marker], require_stable=False) == {}
         assert init_transactional(cluster, [name])[name].epoch > transaction.identity.epoch
         assert committed(cluster, group, [marker]) == {}

@@ -135,7 +135,7 @@ def everything(bootstrap: str, topic: str, level: str = "read_uncommitted") -> d
         positions = {one.partition: one.offset for one in consumer.position(places)}
         return all(positions[number] >= end or end == 0 for number, end in ends.items())
 
-    until(read, f"{topic} read to its ends {ends}", seconds=30)
+    until(read, f"{topic} read to its ends {ends}")
     consumer.close()
     return found
 
@@ -148,7 +148,7 @@ def whole(cluster: Cluster, topic: str) -> None:
         found = admin.list_topics(topic, timeout=10).topics[topic].partitions
         return len(found) == PARTITIONS and all(len(one.isrs) == 3 for one in found.values())
 
-    until(in_sync, f"{topic} in sync everywhere", seconds=60)
+    until(in_sync, f"{topic} in sync everywhere")
 
 
 def leader(cluster: Cluster, topic: str) -> int:

@@ -29,7 +29,7 @@ def prepare(kind: str) -> None:
         pytest.skip(_ready[kind])
 
 
-def run(command: list[str], *, stdin: str = "", seconds: float = 200) -> str:
+def run(command: list[str], *, stdin: str = "", seconds: float = 500) -> str:
     """Run to the end, which must be good; the standard output."""
     done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=seconds, cwd=ROOT)
     assert done.returncode == 0, f"{' '.join(command[:4])} … exit {done.returncode}\n{done.stdout}\n{done.stderr}"

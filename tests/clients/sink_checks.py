@@ -87,7 +87,7 @@ class Job:
         ends: set[int] = set()
         try:
             while len(ends) < 3 or sum(seen.values()) < rows:
-                message = consumer.poll(20)
+                message = consumer.poll(60)
                 assert message is not None, f"{sum(seen.values())} of {rows} rows, then nothing"
                 if message.error():
                     ends.add(message.partition())

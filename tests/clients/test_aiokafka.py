@@ -18,9 +18,10 @@ from aiokafka.errors import MessageSizeTooLargeError
 from tests.support.names import Fresh, LeaderOf, MakeTopic
 from tests.support.nodes import one_node
 from tests.support.raw import Raw, batches, fetch
+from tests.support.waiting import PATIENCE_S
 
 
-async def eventually(condition: Callable[[], bool], what: str, seconds: float = 20.0) -> None:
+async def eventually(condition: Callable[[], bool], what: str, seconds: float = PATIENCE_S) -> None:
     """Wait until the condition holds, letting the loop run."""
     deadline = time.monotonic() + seconds
     while not condition():
@@ -32,7 +33,7 @@ def run(work: Awaitable[None]) -> None:
     """Run one test's coroutine, bounded."""
 
     async def bounded() -> None:
-        await asyncio.wait_for(work, 60)
+        await asyncio.wait_for(work, 4 * PATIENCE_S)
 
     asyncio.run(bounded())
 
@@ -43,7 +44,7 @@ async def read(bootstrap: str, topic: str, count: int) -> list[Any]:
     await consumer.start()
     try:
         consumer.assign([TopicPartition(topic, 0)])
-        return [await asyncio.wait_for(consumer.getone(), 20) for _ in range(count)]
+        return [await asyncio.wait_for(consumer.getone(), PATIENCE_S) for _ in range(count)]
     finally:
         await consumer.stop()
 
@@ -146,7 +147,7 @@ class Member:
             bootstrap_servers=bootstrap,
             group_id=group,
             auto_offset_reset="earliest",
-            session_timeout_ms=6000,
+            session_timeout_ms=30_000,
             heartbeat_interval_ms=200,
             auto_commit_interval_ms=200,
             partition_assignment_strategy=(assignor,),
@@ -166,7 +167,7 @@ class Member:
     async def leave(self) -> None:
         """Close cleanly."""
         self.stopping = True
-        await asyncio.wait_for(self.task, 20)
+        await asyncio.wait_for(self.task, PATIENCE_S)
 
 
 def shares(*members: Member) -> list[int]:

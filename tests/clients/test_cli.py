@@ -14,6 +14,7 @@ from confluent_kafka import Consumer
 from tapelog.cli.units import format_moment
 from tests.support.names import Fresh, MakeTopic
 from tests.support.tape import Tape
+from tests.support.waiting import until
 
 NOT_FOUND = 4
 HOUR_MS = 3_600_000
@@ -209,11 +210,8 @@ def test_a_group_with_live_members_is_left_alone(
     stop = threading.Event()
     try:
         member.subscribe([topic])
-        deadline = time.monotonic() + 30
-        message = None
-        while message is None and time.monotonic() < deadline:
-            message = member.poll(0.2)
-        assert message is not None and message.error() is None
+        message = until(lambda: member.poll(0.2), "a record")
+        assert message.error() is None
         member.commit(asynchronous=False)
         described = tape.json("group", "describe", group)
         assert described["state"] == "stable"
@@ -271,11 +269,9 @@ def test_topic_and_group_names_complete(bootstrap: str, make_topic: MakeTopic) -
         "-c",
         "import sys; sys.argv[0] = 'tape'; from tapelog.cli.main import main; sys.exit(main([]))",
     ]
-    ran = subprocess.run(
-        words,
-        env={**os.environ, **environment, "TAPELOG_BOOTSTRAP": bootstrap},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert topic in ran.stdout.split()
+
+    def offered() -> list[str]:
+        env = {**os.environ, **environment, "TAPELOG_BOOTSTRAP": bootstrap}
+        return subprocess.run(words, env=env, capture_output=True, text=True, timeout=60).stdout.split()
+
+    until(lambda: topic in offered(), "the name offered; a cluster that takes long to answer is not waited for")

@@ -17,7 +17,7 @@ from tests.support.names import Fresh
 from tests.support.tape import Tape
 from tests.support.waiting import until
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 def test_describe_shows_who_is_missing_and_the_exit_code_says_so(
@@ -31,8 +31,13 @@ def test_describe_shows_who_is_missing_and_the_exit_code_says_so(
         lambda: any(one["state"] == "fenced" for one in on_cluster.json("cluster", "describe")["brokers"]),
         "node 2 fenced",
     )
-    missing = on_cluster.json("cluster", "describe", "--check", code=5)["under_replicated"]
-    assert {tuple(one["missing"]) for one in missing} == {(2,)}
+
+    def missing() -> set[tuple[int, ...]]:
+        shown = on_cluster.json("cluster", "describe", "--check", code=(0, 5))["under_replicated"]
+        return {tuple(one["missing"]) for one in shown}
+
+    until(lambda: missing() == {(2,)}, "whichever node is asked knows what lacks a replica")
+    on_cluster("cluster", "describe", "--check", code=5)
     assert "under-replicated" in on_cluster("cluster", "describe")
     cluster.node(2).start()
     whole(cluster, replicated)
@@ -50,10 +55,10 @@ def test_a_lost_quorum_is_told_in_time_and_nothing_is_said_to_be_well(
         four.node(3).kill()
         until(lambda: tape.json("cluster", "describe", "--timeout", "2")["quorum"] is None, "no controller answers")
         begun = time.monotonic()
-        shown = tape("cluster", "describe", "--check", "--timeout", "3", code=6)
-        assert time.monotonic() - begun < 6, "one timeout for all who are silent"
+        shown = tape("cluster", "describe", "--check", "--timeout", "6", code=6)
+        assert time.monotonic() - begun < 12, "one timeout for all who are silent"
         assert "✔" not in shown and "2 of 4 brokers up" in shown
-        assert "the metadata quorum does not answer (no controller answered within 3 s)" in shown.splitlines()[1]
+        assert "the metadata quorum does not answer (no controller answered within 6 s)" in shown.splitlines()[1]
         assert "`tape node DIR/node-3`" in shown
         for words in (("rebalance", "--plan"), ("broker", "drain", "4", "--plan")):
             tape(*words, "--timeout", "2", code=1)
@@ -152,7 +157,7 @@ def test_a_broker_is_drained_gets_nothing_new_is_restored_and_taken_out(
         tape("broker", "drain", "4", "--yes")
         four.node(4).stop()
         assert tape.json("broker", "remove", "4", "--yes") == {"removed": 4, "left_quorum": False}
-        assert [one["id"] for one in tape.json("broker", "list")] == [1, 2, 3]
+        until(lambda: [one["id"] for one in tape.json("broker", "list")] == [1, 2, 3], "nobody lists it")
         assert len(tape("consume", first, "--values").split()) == 800
     reset_consoles()
 

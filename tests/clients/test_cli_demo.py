@@ -20,16 +20,15 @@ from types import TracebackType
 
 import pytest
 
-WAIT_S_MAX = 60
+from tests.support import ports
+
+WAIT_S_MAX = 120
 COMMAND = [sys.executable, "-m", "tapelog", "demo"]
 
 
 @pytest.fixture
 def free_port() -> int:
-    with socket.socket() as chosen:
-        chosen.bind(("127.0.0.1", 0))
-        port: int = chosen.getsockname()[1]
-    return port
+    return ports.free_port()
 
 
 class Terminal:

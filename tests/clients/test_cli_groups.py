@@ -39,7 +39,7 @@ def member(bootstrap: str, group: str, topic: str, **more: Any) -> Iterator[Cons
     )
     try:
         made.subscribe([topic])
-        until(lambda: made.poll(0.1) is not None or made.assignment(), "an assignment", seconds=40)
+        until(lambda: made.poll(0.1) is not None or made.assignment(), "an assignment")
         yield made
     finally:
         made.close()

@@ -29,7 +29,7 @@ class Member(threading.Thread):
         self.fatal = ""
         self.stopping = threading.Event()
         newer = config.get("group.protocol") == "consumer"  # there the broker decides about these times
-        times = {} if newer else {"session.timeout.ms": 6000, "heartbeat.interval.ms": 200}
+        times = {} if newer else {"session.timeout.ms": 30_000, "heartbeat.interval.ms": 200}
         self.consumer = Consumer(
             {
                 "bootstrap.servers": bootstrap,
@@ -77,7 +77,7 @@ class Member(threading.Thread):
     def leave(self) -> None:
         """Close cleanly: the group is told."""
         self.stopping.set()
-        self.join(20)
+        self.join(60)
         assert not self.is_alive()
 
 
@@ -179,15 +179,15 @@ def test_a_static_member_returns_without_disturbing_the_others(
 ) -> None:
     topic, group = make_topic(4), fresh()
     places = {(topic, partition) for partition in range(4)}
-    stays = member(group, [topic], **{"group.instance.id": "stays", "session.timeout.ms": 15_000})
-    goes = member(group, [topic], **{"group.instance.id": "goes", "session.timeout.ms": 15_000})
+    stays = member(group, [topic], **{"group.instance.id": "stays", "session.timeout.ms": 30_000})
+    goes = member(group, [topic], **{"group.instance.id": "goes", "session.timeout.ms": 30_000})
     until(settled([stays, goes], places), "two share")
     undisturbed, had = stays.assignments, set(goes.owned)
     goes.leave()  # a static member that closes does not leave the group
-    back = member(group, [topic], **{"group.instance.id": "goes", "session.timeout.ms": 15_000})
+    back = member(group, [topic], **{"group.instance.id": "goes", "session.timeout.ms": 30_000})
     until(lambda: back.owned == had, "the same partitions again")
     assert stays.assignments == undisturbed
-    usurper = member(group, [topic], **{"group.instance.id": "goes", "session.timeout.ms": 15_000})
+    usurper = member(group, [topic], **{"group.instance.id": "goes", "session.timeout.ms": 30_000})
     until(lambda: "fenced by other consumer" in back.fatal, "the older one is fenced")
     until(lambda: usurper.owned == had, "the newer one took over")
 
@@ -196,7 +196,7 @@ DYING_MEMBER = """
 import sys
 from confluent_kafka import Consumer
 c = Consumer({"bootstrap.servers": sys.argv[1], "group.id": sys.argv[2],
-              "session.timeout.ms": 1500, "heartbeat.interval.ms": 200})
+              "session.timeout.ms": 3000, "heartbeat.interval.ms": 200})
 c.subscribe([sys.argv[3]], on_assign=lambda c, ps: print(len(ps), flush=True))
 while True:
     c.poll(0.1)
@@ -207,13 +207,13 @@ def test_a_member_that_is_killed_loses_its_partitions(
     bootstrap: str, make_topic: MakeTopic, fresh: Fresh, member: MakeMember
 ) -> None:
     topic, group = make_topic(4), fresh()
-    survivor = member(group, [topic], **{"session.timeout.ms": 1500})
+    survivor = member(group, [topic], **{"session.timeout.ms": 3000})
     doomed = subprocess.Popen([sys.executable, "-c", DYING_MEMBER, bootstrap, group, topic], stdout=subprocess.PIPE)
     try:
         until(lambda: len(survivor.owned) == 2, "two share")
         doomed.kill()
         started = time.monotonic()
-        until(lambda: len(survivor.owned) == 4, "the survivor owns all", seconds=10)
+        until(lambda: len(survivor.owned) == 4, "the survivor owns all")
         assert time.monotonic() - started > 0.5  # by session time-out, not by a closed connection
     finally:
         doomed.kill()
@@ -241,8 +241,8 @@ def test_a_member_leaves_at_once_although_it_waits_for_the_others(
     until(lambda: visitor.poll(0.05) is None and state() == "PREPARING_REBALANCING", "it waits for the first")
     started = time.monotonic()
     visitor.close()
-    assert time.monotonic() - started < 3  # librdkafka gives up after 5
-    until(lambda: busy.poll(0.05) is None and state() == "STABLE", "the first goes on alone", seconds=10)
+    assert time.monotonic() - started < 4.5  # librdkafka gives up after 5
+    until(lambda: busy.poll(0.05) is None and state() == "STABLE", "the first goes on alone")
     busy.close()
 
 
@@ -327,9 +327,9 @@ def test_many_members_settle(make_topic: MakeTopic, fresh: Fresh, member: MakeMe
     topic, group = make_topic(24), fresh()
     everyone = [member(group, [topic], **{"partition.assignment.strategy": "cooperative-sticky"}) for _ in range(8)]
     places = {(topic, partition) for partition in range(24)}
-    until(settled(everyone, places), "eight members with three each", seconds=30)
+    until(settled(everyone, places), "eight members with three each")
     for one in everyone[4:]:
         one.stopping.set()
     for one in everyone[4:]:
         one.leave()
-    until(settled(everyone[:4], places), "four members with six each", seconds=30)
+    until(settled(everyone[:4], places), "four members with six each")

@@ -21,7 +21,7 @@ from tests.support.names import Fresh, MakeTopic
 from tests.support.waiting import until
 
 PARTITIONS = 6
-CLASSIC = {"session.timeout.ms": 6000, "heartbeat.interval.ms": 200}
+CLASSIC = {"session.timeout.ms": 30_000, "heartbeat.interval.ms": 200}
 STRATEGIES = ["cooperative-sticky", "range"]
 
 Place = tuple[str, int]
@@ -117,7 +117,7 @@ class Member(threading.Thread):
     def leave(self) -> None:
         """Close cleanly: the group is told."""
         self.stopping.set()
-        self.join(30)
+        self.join(60)
         assert not self.is_alive()
 
 
@@ -157,7 +157,7 @@ class Fleet:
             return sum(shares) == PARTITIONS and (not balanced or max(shares) - min(shares) <= 1)
 
         try:
-            until(check, "every partition is owned", seconds=40)
+            until(check, "every partition is owned")
         except AssertionError as error:
             raise AssertionError(f"{error}: {self.ledger.shares()}") from error
         assert self.ledger.wrongs == []
@@ -178,7 +178,7 @@ class Fleet:
             with self.ledger.lock:
                 return all(max(self.ledger.read.get((self.topic, p), [-1])) + 1 >= end for p, end in ends.items())
 
-        until(read_all, "all records are read", seconds=40)
+        until(read_all, "all records are read")
         for member in list(self.members):
             self.remove(member)
         assert self.ledger.wrongs == []

@@ -36,19 +36,19 @@ def test_ten_members_join_and_leave_and_every_record_is_read(
     everyone = [member(group, [topic], **config)]
     until(settled(everyone, places), "one member owns all")
     everyone += [member(group, [topic], **config) for _ in range(9)]
-    until(settled(everyone, places), "ten share", seconds=30)
+    until(settled(everyone, places), "ten share")
     until(lambda: kind_and_state(admin, group)[1:] == (ConsumerGroupState.STABLE, 10), "ten and stable")
     assert kind_and_state(admin, group)[0] == ConsumerGroupType.CONSUMER
     for one in everyone[:6]:
         one.stopping.set()
     for one in everyone[:6]:
         one.leave()
-    until(settled(everyone[6:], places), "four share", seconds=30)
+    until(settled(everyone[6:], places), "four share")
     everyone += [member(group, [topic], **config) for _ in range(3)]
-    until(settled(everyone[6:], places), "seven share", seconds=30)
+    until(settled(everyone[6:], places), "seven share")
     feed.finish()
     wanted = {(topic, p, o) for p, end in ends(bootstrap, topic, 20).items() for o in range(end)}
-    until(lambda: {place for one in everyone for place in list(one.read)} == wanted, "every record is read", seconds=30)
+    until(lambda: {place for one in everyone for place in list(one.read)} == wanted, "every record is read")
     for one in everyone[6:]:
         one.leave()
     # A member says that it leaves once and does not wait: if that is lost, its session ends it.
@@ -125,7 +125,7 @@ def test_a_member_that_is_killed_loses_its_partitions(
         until(lambda: len(survivor.owned) == 2, "two share")
         doomed.kill()
         started = time.monotonic()
-        until(lambda: len(survivor.owned) == 4, "the survivor owns all", seconds=20)
+        until(lambda: len(survivor.owned) == 4, "the survivor owns all")
         assert time.monotonic() - started > 2  # by session time-out, not by a closed connection
     finally:
         doomed.kill()
@@ -141,9 +141,9 @@ def test_a_newer_group_follows_a_pattern_and_new_partitions(
     only = member(group, [f"^{topic[:-8]}.*"], **NEWER)  # evaluated by the broker
     until(lambda: only.owned == {(topic, 0)}, "the first topic")
     another = make_topic(2)
-    until(lambda: only.owned == {(topic, 0), (another, 0), (another, 1)}, "a topic that appeared", seconds=40)
+    until(lambda: only.owned == {(topic, 0), (another, 0), (another, 1)}, "a topic that appeared")
     admin.create_partitions([NewPartitions(topic, 3)])[topic].result(20)
-    until(lambda: len(only.owned) == 5, "partitions that appeared", seconds=40)
+    until(lambda: len(only.owned) == 5, "partitions that appeared")
 
 
 def test_classic_and_newer_members_share_a_group(
@@ -157,19 +157,19 @@ def test_classic_and_newer_members_share_a_group(
     until(settled(old, places), "two of the classic protocol")
     assert kind_and_state(admin, group)[0] == ConsumerGroupType.CLASSIC
     new = [member(group, [topic], **NEWER)]
-    until(settled(old + new, places), "one of the newer beside them", seconds=30)
+    until(settled(old + new, places), "one of the newer beside them")
     assert kind_and_state(admin, group)[0] == ConsumerGroupType.CONSUMER
     old[0].leave()
     new.append(member(group, [topic], **NEWER))
-    until(settled([old[1], *new], places), "two of the newer, one of the classic", seconds=30)
+    until(settled([old[1], *new], places), "two of the newer, one of the classic")
     for one in new:
         one.leave()
-    until(settled(old[1:], places), "back to the classic protocol", seconds=30)
+    until(settled(old[1:], places), "back to the classic protocol")
     assert kind_and_state(admin, group)[0] == ConsumerGroupType.CLASSIC
     feed.finish()
     wanted = {(topic, p, o) for p, end in ends(bootstrap, topic, 6).items() for o in range(end)}
     everyone: list[Member] = old + new
-    until(lambda: {place for one in everyone for place in list(one.read)} == wanted, "every record is read", seconds=30)
+    until(lambda: {place for one in everyone for place in list(one.read)} == wanted, "every record is read")
 
 
 def test_a_stranger_cannot_commit_into_a_group_with_members(

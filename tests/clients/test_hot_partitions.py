@@ -20,7 +20,7 @@ from tests.support.names import Fresh
 from tests.support.tape import Tape
 from tests.support.waiting import until
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 PARTITIONS = 6
 RATE = 600
 HOT = b"customer-4711"

@@ -105,16 +105,16 @@ def test_verifiable_producer_and_consumers(bootstrap: str, make_topic: MakeTopic
             everything = [event for output in outputs for event in events(output)]
             return {(event["partition"], event["offset"]) for event in everything if event["name"] == "record_data"}
 
-        until(lambda: read() == wanted, "every record", seconds=40)
+        until(lambda: read() == wanted, "every record")
 
         def assigned(output: Path) -> int:
             found = [event for event in events(output) if event["name"] == "partitions_assigned"]
             return len(found[-1]["partitions"]) if found else 0
 
-        until(lambda: [assigned(output) for output in outputs] == [2, 2], "two share", seconds=40)
+        until(lambda: [assigned(output) for output in outputs] == [2, 2], "two share")
         members[0].terminate()
         members[0].wait(20)
-        until(lambda: assigned(outputs[1]) == 4, "one owns all", seconds=40)
+        until(lambda: assigned(outputs[1]) == 4, "one owns all")
     finally:
         for member in members:
             member.terminate()

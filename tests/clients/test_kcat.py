@@ -12,12 +12,12 @@ import pytest
 
 from tests.support.names import Fresh, MakeTopic
 from tests.support.nodes import one_node
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE_S, until
 
 pytestmark = pytest.mark.needs("kcat")
 
 
-def kcat(bootstrap: str, *arguments: str, stdin: bytes = b"", seconds: float = 30) -> bytes:
+def kcat(bootstrap: str, *arguments: str, stdin: bytes = b"", seconds: float = PATIENCE_S) -> bytes:
     """Run kcat to its end; its standard output."""
     done = subprocess.run(["kcat", "-b", bootstrap, *arguments], input=stdin, capture_output=True, timeout=seconds)
     assert done.returncode == 0, done.stderr.decode()

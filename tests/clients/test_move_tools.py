@@ -13,7 +13,7 @@ from tests.clients.cluster_clients import QUIET, leader
 from tests.clients.programs import KafkaTools
 from tests.support.waiting import until
 
-pytestmark = [pytest.mark.needs("java"), pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.needs("java"), pytest.mark.slow, pytest.mark.timeout(600)]
 
 REASSIGN = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
 ELECT = "org.apache.kafka.tools.LeaderElectionCommand"
@@ -36,9 +36,9 @@ def test_replicas_move_throttled_and_preferred_leaders_are_elected(
         asked = ("--reassignment-json-file", str(wanted))
         out = kafka_tools(REASSIGN, cluster.bootstrap, *asked, "--execute", "--throttle", "50000000")
         assert "Successfully started" in out
-        until(lambda: replicas() == target, f"moved to {target}", seconds=60)
+        until(lambda: replicas() == target, f"moved to {target}")
         verify = (REASSIGN, cluster.bootstrap, *asked, "--verify")  # while it is added, a replica is named already
-        until(lambda: "is completed" in kafka_tools(*verify), "completed", seconds=60)
+        until(lambda: "is completed" in kafka_tools(*verify), "completed")
 
     first, second, third = replicas()
     move([first, second])
@@ -46,12 +46,11 @@ def test_replicas_move_throttled_and_preferred_leaders_are_elected(
     until(
         lambda: len(admin.list_topics(replicated, timeout=10).topics[replicated].partitions[0].isrs) == 3,
         "all in sync",
-        seconds=60,
     )
     if leader(cluster, replicated) != third:
         asked = ("--election-type", "preferred", "--topic", replicated, "--partition", "0")
         assert "Successfully completed" in kafka_tools(ELECT, cluster.bootstrap, *asked)
-    assert leader(cluster, replicated) == third
+    until(lambda: leader(cluster, replicated) == third, "the preferred replica leads")
 
 
 def test_features_of_the_cluster_are_told(cluster: Cluster, kafka_tools: KafkaTools) -> None:

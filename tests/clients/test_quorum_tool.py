@@ -9,6 +9,7 @@ import pytest
 from tapelog.base.node_config import NodeConfig
 from tapelog.testing import Cluster
 from tests.clients.programs import KafkaTools
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.needs("java"), pytest.mark.slow]
 
@@ -30,14 +31,14 @@ def test_kafkas_tool_describes_removes_and_adds_controllers(
         lines = sorted(replicas(), key=lambda line: line[-1] != "Observer")
         return {line[0]: line[-1] for line in lines}
 
-    assert sorted(voters().values()) == ["Follower", "Follower", "Leader"]
+    until(lambda: sorted(voters().values()) == ["Follower", "Follower", "Leader"], "three voters")
     last = max((id for id, status in voters().items() if status == "Follower"), key=int)
     home = cluster.data_dir / f"node-{last}"
     config = NodeConfig.from_toml((home / "node.toml").read_text())
     directory = next(line[1] for line in replicas() if line[0] == last and line[-1] != "Observer")
     out = tool("remove-controller", "--controller-id", last, f"--controller-directory-id={directory}")
     assert f"controller {last}" in out
-    assert voters()[last] == "Observer"
+    until(lambda: voters().get(last) == "Observer", "it only observes")
     asked = tmp_path / "controller.properties"
     asked.write_text(
         f"process.roles=controller\nnode.id={last}\nlog.dirs={home / config.log_dirs[0]}\n"
@@ -45,4 +46,4 @@ def test_kafkas_tool_describes_removes_and_adds_controllers(
         f"controller.quorum.bootstrap.servers={str(config.controller_listener).partition('://')[2]}\n"
     )
     assert "Added controller" in tool("--command-config", str(asked), "add-controller")
-    assert voters()[last] == "Follower"
+    until(lambda: voters().get(last) == "Follower", "it votes again")

@@ -71,7 +71,7 @@ def test_a_producer_is_refused_and_goes_on_when_the_bound_is_raised(idempotent: 
         (row,) = usage(broker.bootstrap, "orders")["topics"]
         assert (row["max_bytes"], row["policy"]) == (MB, "reject") and 0.9 < row["used"] <= 1
         alter(admin, ResourceType.TOPIC, "orders", "tapelog.max.bytes", str(2 * MB))
-        until(lambda: send(producer, "orders") is None, "room", seconds=20)
+        until(lambda: send(producer, "orders") is None, "room")
 
 
 def test_a_prefix_is_bounded_and_freed_while_the_broker_runs() -> None:
@@ -80,11 +80,11 @@ def test_a_prefix_is_bounded_and_freed_while_the_broker_runs() -> None:
         producer = Producer({"bootstrap.servers": broker.bootstrap})
         assert send(producer, "logs.a") is None
         tape("config", "set", "broker", "all", "tapelog.max.bytes.prefixes=logs.=60000", "-b", broker.bootstrap)
-        until(lambda: send(producer, "logs.a") is not None, "the bound", seconds=20)
+        until(lambda: send(producer, "logs.a") is not None, "the bound")
         told = usage(broker.bootstrap, "logs.a")
         assert [(row["prefix"], row["max_bytes"]) for row in told["prefixes"]] == [("logs.", 60000)]
         tape("config", "unset", "broker", "all", "tapelog.max.bytes.prefixes", "-b", broker.bootstrap)
-        until(lambda: send(producer, "logs.a") is None, "no bound", seconds=20)
+        until(lambda: send(producer, "logs.a") is None, "no bound")
 
 
 def test_the_oldest_records_make_room_and_a_consumer_goes_on_behind_them() -> None:
@@ -99,13 +99,13 @@ def test_the_oldest_records_make_room_and_a_consumer_goes_on_behind_them() -> No
             low, _ = consumer.get_watermark_offsets(TopicPartition("clicks", 0), timeout=10, cached=False)
             return int(low)
 
-        until(lambda: start() > 100, "the oldest have gone", seconds=60)
+        until(lambda: start() > 100, "the oldest have gone")
 
         def held() -> int:
             (row,) = usage(broker.bootstrap, "clicks")["topics"]
             return int(row["bytes"])
 
-        until(lambda: held() < 16 * MB, "what came within a second has gone, too", seconds=20)
+        until(lambda: held() < 16 * MB, "what came within a second has gone, too")
         consumer.assign([TopicPartition("clicks", 0, 0)])
         message = consumer.poll(20)
         assert message is not None and message.error() is None and (message.offset() or 0) > 100
@@ -122,7 +122,7 @@ def test_a_bound_counts_leaders_on_all_nodes_of_a_cluster() -> None:
             refused.extend(error for index in range(3) if (error := send(producer, "logs.a", index)) is not None)
             return len(refused) > 0
 
-        until(one_each, "a bound that no single node can see", seconds=60)
+        until(one_each, "a bound that no single node can see")
         assert refused[0].code() == KafkaError.POLICY_VIOLATION
         (row,) = usage(cluster.bootstrap, "logs.a")["prefixes"]
         assert 0.9 < row["used"] < 3, "late by what comes between two questions"

@@ -15,14 +15,14 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
 from tests.clients.programs import java, prepare
 from tests.support.names import Fresh, MakeTopic
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE_S, until
 
 WORDS = ["log", "tape", "offset", "group", "epoch", "marker", "fence", "commit", "abort", "broker"]
 LINES, WORDS_IN_LINE = 1500, 4
 PAUSE_S = 0.003
 KILLS = 2
 
-pytestmark = [pytest.mark.needs("java"), pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.needs("java"), pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 class Application:
@@ -38,7 +38,7 @@ class Application:
         with self.output.open("wb") as out:
             command = java("WordCount", *self.arguments)
             self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=out, stderr=out)
-        until(lambda: "RUNNING" in self.said().splitlines(), "the application runs", seconds=60)
+        until(lambda: "RUNNING" in self.said().splitlines(), "the application runs")
 
     def said(self) -> str:
         """What it printed, its states among it; that it gives up is a failure of ours."""
@@ -63,7 +63,7 @@ class Counts:
         self.consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "unused", "fetch.wait.max.ms": 50})
         self.consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in range(partitions)])
 
-    def reach(self, total: int, seconds: float = 60.0) -> None:
+    def reach(self, total: int, seconds: float = PATIENCE_S) -> None:
         """Read until so many counts have come."""
         deadline = time.monotonic() + seconds
         while self.total < total:

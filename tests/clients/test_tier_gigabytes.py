@@ -32,7 +32,7 @@ PARTITIONS = 2
 PATIENCE_S = 60 + 600 * GIGABYTES
 NOISE = random.Random(6).randbytes(4 << 20)
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(200 + 2000 * GIGABYTES)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600 + 2000 * GIGABYTES)]
 
 
 def value(number: int) -> bytes:

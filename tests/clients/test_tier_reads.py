@@ -20,7 +20,7 @@ from tests.support.names import Fresh
 from tests.support.s3 import ENVIRONMENT, S3Server
 from tests.support.waiting import until
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(200)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 SETTINGS = {
     "log.retention.check.interval.ms": "300",
@@ -62,7 +62,7 @@ def whole(cluster: Cluster, topic: str) -> None:
         found = admin.list_topics(topic, timeout=10).topics[topic].partitions
         return len(found) == 1 and len(found[0].isrs) == 3
 
-    until(in_sync, f"{topic} in sync everywhere", seconds=60)
+    until(in_sync, f"{topic} in sync everywhere")
 
 
 def value(number: int) -> bytes:
@@ -104,7 +104,7 @@ def read(bootstrap: str, topic: str, partition: int, count: int, **settings: str
             values.append(message.value() or b"")
         return len(values) >= count
 
-    until(more, f"{count} records of {topic}-{partition}", seconds=60)
+    until(more, f"{count} records of {topic}-{partition}")
     consumer.close()
     return values
 
@@ -125,7 +125,6 @@ class Stage:
             until(
                 lambda t=topic, p=partition, o=offset: local_start(broker.data_dir, t, p) > o,
                 f"{topic}-{partition}: local segments gone",
-                seconds=60,
             )
 
     def _transact(self) -> list[bytes]:
@@ -190,7 +189,7 @@ def test_a_replica_that_lost_its_disk_begins_in_the_store_and_can_lead(s3: S3Ser
         whole(cluster, topic)
         write(cluster.bootstrap, topic, 0, 4000)
         for node in cluster.nodes:
-            until(lambda n=node: local_start(n.directory, topic) > 1000, f"node {node.number} lets go", seconds=60)
+            until(lambda n=node: local_start(n.directory, topic) > 1000, f"node {node.number} lets go")
         second = cluster.node(2)
         second.stop()
         for path in second.directory.glob(f"**/{topic}-0"):
@@ -200,7 +199,7 @@ def test_a_replica_that_lost_its_disk_begins_in_the_store_and_can_lead(s3: S3Ser
         whole(cluster, topic)
         assert local_start(second.directory, topic) > 1000, "it did not copy what the store has"
         cluster.node(1).kill()
-        until(lambda: leader(cluster, topic) == 2, "the new replica leads", seconds=60)
+        until(lambda: leader(cluster, topic) == 2, "the new replica leads")
         assert re.search("in the tier", second.log())
         assert read(cluster.bootstrap, topic, 0, 4500) == [value(n) for n in range(4500)]
         write(cluster.bootstrap, topic, 4500, 100)

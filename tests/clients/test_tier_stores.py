@@ -26,7 +26,7 @@ from tests.support.stores import Store, present, running
 from tests.support.tape import Tape
 from tests.support.waiting import until
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(200)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 ALL = "TAPELOG_TIER_STORES" in os.environ
 COUNT = 600
@@ -118,7 +118,7 @@ def test_a_topic_goes_there_and_comes_back(store: Store, tape: Tape) -> None:
             producer.produce("t", value)
             if number % 50 == 49:
                 assert producer.flush(20) == 0
-        in_the_tier = until(lambda: _copied(tape, broker), "everything copied", seconds=60, pause=0.3)
+        in_the_tier = until(lambda: _copied(tape, broker), "everything copied", pause=0.3)
         assert _read(broker, COUNT) == values
     with Broker(settings=settings, env=store.environment) as fresh:
         done = tape.json("tier", "restore", "t", "--take-over", "-b", fresh.bootstrap)["topics"]
@@ -130,7 +130,7 @@ def test_a_topic_goes_there_and_comes_back(store: Store, tape: Tape) -> None:
         admin = AdminClient({"bootstrap.servers": fresh.bootstrap, **QUIET})
         admin.delete_topics(["t"])["t"].result(20)
         bucket = open_backend(f"{store.url}/cycle", store.endpoint)
-        until(lambda: not bucket.list("topics/").objects, "the deleted topic's objects gone", seconds=60)
+        until(lambda: not bucket.list("topics/").objects, "the deleted topic's objects gone")
 
 
 def test_a_store_that_ignores_conditions_is_refused_and_says_so(tmp_path: Path, tape: Tape) -> None:
@@ -164,9 +164,9 @@ def test_a_topic_deleted_after_kill_9_of_its_only_broker_leaves_the_bucket(tmp_p
             cluster.node(victim).kill()
             left = [name for name in gcs.objects if "/topics/" in name]
             admin = AdminClient({"bootstrap.servers": cluster.node(victim % 3 + 1).bootstrap, **QUIET})
-            until(lambda: _deleted(admin, "t"), "a controller that deletes", seconds=60)  # the killed one was it
+            until(lambda: _deleted(admin, "t"), "a controller that deletes")  # the killed one was it
             assert left
-            until(lambda: not any("/topics/" in name for name in gcs.objects), "others have removed it", seconds=60)
+            until(lambda: not any("/topics/" in name for name in gcs.objects), "others have removed it")
 
 
 def test_a_directory_whose_mount_goes_away_is_told_and_used_again_when_it_is_back(tmp_path: Path, tape: Tape) -> None:
@@ -178,7 +178,7 @@ def test_a_directory_whose_mount_goes_away_is_told_and_used_again_when_it_is_bac
         admin = AdminClient({"bootstrap.servers": broker.bootstrap, **QUIET})
         admin.create_topics([NewTopic("t", 1, 1, config=TIERED)])["t"].result(20)
         _write(broker, 500)
-        until(lambda: _copied(tape, broker), "everything copied", seconds=60, pause=0.3)
+        until(lambda: _copied(tape, broker), "everything copied", pause=0.3)
         root.rename(tmp_path / "elsewhere")
         root.mkdir()
         _write(broker, 500)
@@ -190,7 +190,7 @@ def test_a_directory_whose_mount_goes_away_is_told_and_used_again_when_it_is_bac
         assert list(root.iterdir()) == [], "nothing is copied to the disk below"
         root.rmdir()
         (tmp_path / "elsewhere").rename(root)
-        until(lambda: _copied(tape, broker), "everything copied", seconds=60, pause=0.3)
+        until(lambda: _copied(tape, broker), "everything copied", pause=0.3)
         assert _read(broker, 1000) == [b"%06d" % (number % 500) * 170 for number in range(1000)]
 
 
@@ -225,6 +225,6 @@ def _read(broker: Broker, count: int) -> list[bytes]:
             values.append(message.value() or b"")
         return len(values) >= count
 
-    until(done, f"{count} records", seconds=60)
+    until(done, f"{count} records")
     consumer.close()
     return values

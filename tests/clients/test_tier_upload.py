@@ -6,6 +6,7 @@ A real S3 server (moto), a bad way to it (`s3_proxy`), real brokers.
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -26,7 +27,7 @@ from tests.support.s3_proxy import S3Proxy
 from tests.support.tape import Tape
 from tests.support.waiting import until
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(200)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 SETTINGS = {
     "log.retention.check.interval.ms": "300",
@@ -56,6 +57,8 @@ class Stage:
         self.bucket = Bucket(open_backend(self.url, s3.endpoint))
         self.written: list[bytes] = []
         self.slowest_s = 0.0
+        self.patience_s = 30.0
+        """How long an acknowledgement may take."""
 
     def admin(self) -> AdminClient:
         self._admin = AdminClient({"bootstrap.servers": self.broker.bootstrap, **QUIET})
@@ -73,9 +76,9 @@ class Stage:
             producer.produce(topic, self.written[-1])
             if number % 50 == 49:
                 begun = time.monotonic()
-                assert producer.flush(5) == 0
+                assert producer.flush(self.patience_s) == 0
                 self.slowest_s = max(self.slowest_s, time.monotonic() - begun)
-        assert producer.flush(5) == 0
+        assert producer.flush(self.patience_s) == 0
 
     def copied(self, tape: Tape, topic: str) -> dict[str, object]:
         """Wait until nothing is left to copy."""
@@ -85,7 +88,7 @@ class Stage:
             ended = found and found[0]["lag_segments"] == 0 and found[0]["remote_segments"] > 0
             return dict(found[0]) if ended and found[0]["error"] is None else None
 
-        found = until(done, f"{topic} in the tier", seconds=60, pause=0.3)
+        found = until(done, f"{topic} in the tier", pause=0.3)
         assert found is not None
         return found
 
@@ -165,7 +168,7 @@ def test_a_topic_comes_back_from_the_bucket_alone(stage: Stage, tape: Tape) -> N
                 got.append((message.offset() or 0, message.value() or b""))
             return len(got) >= len(stage.written)
 
-        until(all_read, "everything, old and new", seconds=60)
+        until(all_read, "everything, old and new")
         consumer.close()
         assert got == list(enumerate(stage.written))
         config = tape.json("topic", "describe", "orders", "-b", fresh.bootstrap)
@@ -188,9 +191,9 @@ def test_a_hold_keeps_everything_until_it_is_released(stage: Stage, tape: Tape) 
     time.sleep(1.5)  # retention would have gone over it several times
     assert stage.objects(id) == before
     _alter(stage, "held", "tapelog.tier.hold", "false")
-    until(lambda: len(stage.objects(id)) < len(before), "retention after the hold", seconds=30)
+    until(lambda: len(stage.objects(id)) < len(before), "retention after the hold")
     stage.admin().delete_topics(["held"])["held"].result(20)
-    until(lambda: not stage.objects(id), "the deleted topic's objects gone", seconds=30)
+    until(lambda: not stage.objects(id), "the deleted topic's objects gone")
 
 
 def test_a_store_that_is_slow_failing_or_gone_stalls_nobody_and_loses_nothing(stage: Stage, tape: Tape) -> None:
@@ -201,23 +204,23 @@ def test_a_store_that_is_slow_failing_or_gone_stalls_nobody_and_loses_nothing(st
     def status() -> dict[str, Any]:
         return dict(tape.json("tier", "status", "t", "-b", stage.broker.bootstrap)["topics"][0])
 
-    stage.way.delay_s = 60.0  # it hangs: whoever waits for it waits for longer than anybody here
+    stage.way.delay_s = 300.0  # it hangs: whoever waits for it waits for longer than anybody here
     stage.write("t", 300)
 
     def hangs() -> bool:
         told = status()
         return told["lag_segments"] >= 2 and told["lag_bytes"] > 0 and told["state"] == "working"
 
-    until(hangs, "a copy under way, and what waits behind it", seconds=30)
+    until(hangs, "a copy under way, and what waits behind it")
     stage.way.fail_share, stage.way.delay_s = 0.5, 0.02
     stage.write("t", 300)
     stage.way.gone = True
     stage.write("t", 300)
-    trouble = until(lambda: status()["error"] and status(), "the trouble in tape tier status", seconds=30)
+    trouble = until(lambda: status()["error"] and status(), "the trouble in tape tier status")
     assert trouble["failing_since_ms"] > 0 and trouble["lag_segments"] > 0
     assert "since" in tape("tier", "status", "-b", stage.broker.bootstrap)
     stage.write("t", 100)
-    assert stage.slowest_s < 5, "produce does not wait for the store"
+    assert stage.slowest_s < 30, "produce does not wait for the store"
     stage.way.gone = False
     seen = len(stage.way.requests)
     until(lambda: len(stage.way.requests) > seen + 10, "requests")
@@ -250,13 +253,16 @@ def _killed_at(
     stage: Stage, tape: Tape, after: bool, wanted_moments: Sequence[str], count: int, **configs: str
 ) -> None:
     stage.create("t", **configs)
+    stage.patience_s = 5.0  # what is killed does not answer
     moments: list[str] = []
+    one_at_a_time = threading.Lock()
 
     def fatal(method: str, path: str) -> None:
-        here = bool(moments) and (moments[0] in path or moments[0] == method or "?delete" in path)
-        if here and method in ("PUT", "POST", "DELETE"):
-            moments.clear()
-            stage.broker.kill()
+        with one_at_a_time:
+            here = bool(moments) and (moments[0] in path or moments[0] == method or "?delete" in path)
+            if here and method in ("PUT", "POST", "DELETE"):
+                stage.broker.kill()
+                moments.clear()  # and not before: who sees that it is over starts the broker again
 
     setattr(stage.way, "after" if after else "before", fatal)
     for wanted in wanted_moments:
@@ -265,12 +271,12 @@ def _killed_at(
             stage.write("t", count)
         except AssertionError:
             pass  # killed meanwhile
-        until(lambda: not moments, f"the moment of {wanted}", seconds=30)
+        until(lambda: not moments, f"the moment of {wanted}")
         stage.broker.restart()
-    stage.written = []
+    stage.written, stage.patience_s = [], 30.0
     stage.write("t", count // 2)
     stage.copied(tape, "t")
-    result = until(lambda: _clean(tape, stage), "no leftovers", seconds=30, pause=0.3)
+    result = until(lambda: _clean(tape, stage), "no leftovers", pause=0.3)
     assert result["problems"] == []
 
 

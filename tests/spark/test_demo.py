@@ -52,7 +52,7 @@ def test_topic_table_and_orders_agree_and_every_bad_order_is_a_dead_letter(tmp_p
     assert not processes_of(tmp_path) and [path.name for path in tmp_path.iterdir()] == ["report"], "it tidies up"
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(600)
 def test_it_ends_at_once_when_told_to_while_spark_starts(tmp_path: Path) -> None:
     with demo(tmp_path) as process:
         assert process.stdout is not None

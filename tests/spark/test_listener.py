@@ -66,7 +66,7 @@ def test_a_query_publishes_its_last_batch_too_to_the_group_of_its_name(
     name = f"revenue-{topic.name}"
     topic.write(90)
     run(spark, topic, tmp_path, name, maxOffsetsPerTrigger=40)
-    until(lambda: committed(topic, name) == ends(topic), "everything committed", seconds=30)
+    until(lambda: committed(topic, name) == ends(topic), "everything committed")
     topic.write(30)
     out = tool(topic, name)
     assert sum(int(line.split()[5]) for line in out if topic.name in line.split()) == 30, out
@@ -86,7 +86,7 @@ def test_the_group_may_be_named(spark: Any, topic: Topic, tmp_path: Path, listen
     topic.write(30)
     given = f"given-{topic.name}"
     run(spark, topic, tmp_path, kafka_group_id=given)
-    until(lambda: committed(topic, given) == ends(topic), "the given group", seconds=30)
+    until(lambda: committed(topic, given) == ends(topic), "the given group")
 
 
 @FROM_42
@@ -96,7 +96,7 @@ def test_the_source_publishes_by_itself_where_an_option_says_so(
     topic.write(60)
     group, name = f"own-{topic.name}", f"name-{topic.name}"
     run(spark, topic, tmp_path, name, progressGroup=group, maxOffsetsPerTrigger=25)
-    until(lambda: committed(topic, group) == ends(topic), "everything committed", seconds=30)
+    until(lambda: committed(topic, group) == ends(topic), "everything committed")
     assert committed(topic, name) == [NOTHING] * 3  # the listener leaves it to the source
 
 
@@ -110,7 +110,7 @@ def test_the_source_publishes_what_availableNow_has_read_when_the_query_goes_on(
     read = ends(topic)
     topic.write(30)
     run(spark, topic, tmp_path, progressGroup=group)
-    until(lambda: committed(topic, group) == read, "what the first run read", seconds=30)
+    until(lambda: committed(topic, group) == read, "what the first run read")
 
 
 def test_each_source_of_a_query_is_published_and_only_ours(
@@ -125,7 +125,7 @@ def test_each_source_of_a_query_is_published_and_only_ours(
     query = sink.start()
     try:
         query.processAllAvailable()
-        until(lambda: committed(topic, name) == ends(topic), "everything committed", seconds=30)
+        until(lambda: committed(topic, name) == ends(topic), "everything committed")
     finally:
         query.stop()
 
@@ -136,7 +136,7 @@ def test_commits_that_are_refused_do_not_harm_the_query(
     group = f"taken-{topic.name}"  # by a member of its own: nobody else may commit
     member = Consumer({"bootstrap.servers": topic.bootstrap, "group.id": group})
     member.subscribe([topic.name])
-    until(lambda: member.poll(0.1) is not None or bool(member.assignment()), "a member", seconds=60)
+    until(lambda: member.poll(0.1) is not None or bool(member.assignment()), "a member")
     topic.write(30)
     query = run(spark, topic, tmp_path, kafka_group_id=group)
     assert query.exception() is None and sum(one["numInputRows"] for one in query.recentProgress) == 30

@@ -109,7 +109,7 @@ def test_rows_are_copied_and_no_secret_is_told(
         query.explain(extended=True)
     told = shown.getvalue() + str(query.recentProgress)
     told += "".join(path.read_text(errors="replace") for path in tmp_path.glob("checkpoint/**/*") if path.is_file())
-    until(lambda: str(query.runId) in logged(event_log), "the query is in the event log", seconds=60)
+    until(lambda: str(query.runId) in logged(event_log), "the query is in the event log")
     assert_no_secret(told + logged(event_log))
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -20,11 +19,12 @@ from tapelog.client.errors import ClientError
 from tapelog.client.settings import ConnectionSettings, parse_addresses
 from tests.support.certificates import Authority
 from tests.support.kafka_dumper import LIB
+from tests.support.ports import free_ports
 
 USER, PASSWORD = "alice", "alice's secret, = and all"
 SCRAM_PASSWORD = "scram-secret"
 START_SECONDS = 90
-REAUTH_MS = 1500
+REAUTH_MS = 4000
 _MODULES = "org.apache.kafka.common.security"
 
 
@@ -87,7 +87,7 @@ class KafkaServer:
             ],
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=120,
         )
         assert told.returncode == 0, told.stdout + told.stderr
         self.start_again()
@@ -173,12 +173,3 @@ def _java() -> list[str]:
     level = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
     speed = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx384m", "-Xshare:auto"]
     return ["java", *speed, level, "-cp", f"{LIB}{os.sep}*"]
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on just now."""
-    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [one.getsockname()[1] for one in held]
-    for one in held:
-        one.close()
-    return ports

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
 import sys
 import urllib.error
 import urllib.request
 
+from tests.support.ports import free_port
 from tests.support.waiting import until
 
 BUCKET = "tapelog"
@@ -23,9 +23,7 @@ class S3Server:
     """`with S3Server() as s3:` — `s3.settings()` for a broker, `s3.ENVIRONMENT` for its process."""
 
     def __init__(self) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = int(free.getsockname()[1])
+        self.port = free_port()
         self.endpoint = f"http://127.0.0.1:{self.port}"
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -41,7 +39,7 @@ class S3Server:
         """Start it, with an empty bucket."""
         words = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(self.port)]
         self._process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        until(self._make_bucket, "the S3 server", seconds=60)
+        until(self._make_bucket, "the S3 server")
         return self
 
     def _make_bucket(self) -> bool:

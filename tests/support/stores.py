@@ -13,7 +13,6 @@ import hashlib
 import hmac
 import os
 import shutil
-import socket
 import subprocess
 import urllib.error
 import urllib.request
@@ -23,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.support.gcs import GcsServer
+from tests.support.ports import free_port
 from tests.support.s3 import BUCKET, ENVIRONMENT, S3Server
 from tests.support.waiting import until
 
@@ -96,9 +96,7 @@ def running(name: str, folder: Path) -> Iterator[Store]:
 
 @contextmanager
 def _process(words: list[str]) -> Iterator[int]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = int(free.getsockname()[1])
+    port = free_port()
     words = [word.replace("{port}", str(port)) for word in words]
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
@@ -113,7 +111,7 @@ def _process(words: list[str]) -> Iterator[int]:
             return False
 
     try:
-        until(answers, words[0], seconds=60)
+        until(answers, words[0])
         yield port
     finally:
         process.kill()

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-PATIENCE_S = 45.0
+PATIENCE_S = 120.0
 """Long, because nobody waits longer than it takes, and the machine may be busy with something else."""
 
 

@@ -12,14 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.conftest import where
+from tests.support.ports import free_port
 from tests.support.waiting import until
-
-
-def free_port() -> int:
-    """A port that nobody uses now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @contextmanager

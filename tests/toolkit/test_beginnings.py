@@ -56,12 +56,12 @@ def test_offsets_in_an_open_transaction_are_waited_for_through_rebalances(
 
     with member():
         for _ in range(REBALANCES):
-            until(lambda: members() == [PARTITIONS], "one has everything", seconds=20)
+            until(lambda: members() == [PARTITIONS], "one has everything")
             with member():
-                until(lambda: sorted(members()) == [1, 2], "two share", seconds=20)
-        until(lambda: members() == [PARTITIONS], "one has everything", seconds=20)
+                until(lambda: sorted(members()) == [1, 2], "two share")
+        until(lambda: members() == [PARTITIONS], "one has everything")
         assert handled == []
         other.commit_transaction(20)
-        until(lambda: len(set(handled)) == PARTITIONS * 10, "the rest is worked on", seconds=20)
+        until(lambda: len(set(handled)) == PARTITIONS * 10, "the rest is worked on")
     assert sorted(handled) == [(partition, offset) for partition in range(PARTITIONS) for offset in range(20, 30)]
     before.close()

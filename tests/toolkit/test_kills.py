@@ -41,7 +41,7 @@ def tormented(cluster: Cluster, kind: str, source: str, out: str, group: str, st
         worker.wait()
     worker = start(*words)
     try:
-        until(lambda: sum(cluster.committed(group, source).values()) == RECORDS, "the last one finishes", seconds=60)
+        until(lambda: sum(cluster.committed(group, source).values()) == RECORDS, "the last one finishes")
     finally:
         with suppress(ProcessLookupError):
             worker.send_signal(signal.SIGTERM)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from confluent_kafka import Producer
 
 from tapelog.toolkit import (
     Fenced,
@@ -165,12 +166,13 @@ def test_a_newer_instance_with_the_same_name_fences_the_older(cluster: Cluster) 
         return Send(out, record.value)
 
     def second(record: Record) -> None:
-        """Its group has nothing to read; starting was enough."""
+        """It has started: that was enough."""
+        taken_over.stop()
 
+    other = cluster.filled(["another"])
     taken_over = exactly_once(
-        cluster.bootstrap, group=cluster.fresh(), topics=cluster.topic(), handle=second, transactional_id=group
+        cluster.bootstrap, group=cluster.fresh(), topics=other, handle=second, transactional_id=group
     )
-    threading.Timer(1.5, taken_over.stop).start()
     older = exactly_once(
         cluster.bootstrap, group=group, topics=source, handle=first, transactional_id=group, batch_records=10
     )
@@ -180,12 +182,17 @@ def test_a_newer_instance_with_the_same_name_fences_the_older(cluster: Cluster) 
 
 
 def test_a_handler_slower_than_the_transaction_allows_is_an_undone_batch_and_not_the_end(cluster: Cluster) -> None:
-    source, out, group = cluster.filled(["first"]), cluster.topic(), cluster.fresh()
-    slow = [5.0]
+    source, out, group = cluster.topic(), cluster.topic(), cluster.fresh()
+    producer = Producer({"bootstrap.servers": cluster.bootstrap})
+    slow = [7.0]
+
+    def fill(text: str) -> None:
+        producer.produce(source, text)
+        assert producer.flush(30) == 0
 
     def handle(record: Record) -> Send:
         if record.text() == "first" and slow:
-            threading.Thread(target=cluster.fill, args=(source, ["second"])).start()
+            fill("second")  # by a producer that is connected: it comes while the batch of the first is open
         if record.text() == "second" and slow:
             threading.Event().wait(slow.pop())
         return Send(out, record.value)
@@ -193,6 +200,7 @@ def test_a_handler_slower_than_the_transaction_allows_is_an_undone_batch_and_not
     loop = exactly_once(
         cluster.bootstrap, group=group, topics=source, handle=handle, transaction_timeout=2.5, batch_seconds=2.0
     )
+    fill("first")
     stats = loop.run(to_end=True)
     assert stats.undone >= 1
     assert cluster.texts(out) == ["first", "second"]
@@ -308,7 +316,7 @@ def test_a_handler_that_is_slower_than_the_group_allows_loses_its_partition_and_
     settings = {"max.poll.interval.ms": 6000, "session.timeout.ms": 6000}
     loop = make(cluster.bootstrap, group=group, topics=source, handle=handle, consumer=settings, batch_records=1)
     with loop:
-        until(lambda: cluster.committed(group, source) == {0: 3}, "all is done", seconds=60, pause=0.2)
+        until(lambda: cluster.committed(group, source) == {0: 3}, "all is done", pause=0.2)
     seen = cluster.texts(out)
     assert sorted(set(seen)) == list("012")
     if make is exactly_once:

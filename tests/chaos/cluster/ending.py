@@ -71,7 +71,7 @@ def judged(story: Story) -> Report:
         wrong.append(f"read-process-write: {effects}")
     if not story.kafka:
         with contextlib.suppress(AssertionError):
-            until(lambda: not _replicas_that_differ(story.nodes), "equal replicas", seconds=15)
+            until(lambda: not _replicas_that_differ(story.nodes), "equal replicas")
         wrong += _replicas_that_differ(story.nodes)
     _figures(story, logs)
     return story.report
@@ -85,7 +85,7 @@ def _views(story: Story, logs: Logs) -> Logs:
     for reader in readers:
         end = len(logs[reader.topic])
         with contextlib.suppress(AssertionError):  # what it did not see is told below
-            until(lambda: len(reader.seen) >= end, "all seen", seconds=30)  # noqa: B023
+            until(lambda: len(reader.seen) >= end, "all seen")  # noqa: B023
         seen = reader.finish()
         wrong = verdict.wrong_views(f"{reader.name} of {reader.topic}", seen, logs[reader.topic])
         if isinstance(reader, Onlooker):

@@ -116,12 +116,12 @@ class Story:
 
     def _begin(self) -> None:
         self.admin = AdminClient({"bootstrap.servers": self.bootstrap, **QUICK})
-        until(lambda: self._brokers() == NODES, f"three brokers ({self._last_words()})", seconds=60)
+        until(lambda: self._brokers() == NODES, f"three brokers ({self._last_words()})")
         wanted = {ORDERS: PARTITIONS, LEDGER: PARTITIONS, BALANCE: PARTITIONS}
         wanted |= dict.fromkeys((INPUT, OUTPUT, AUDIT), IN_PARTITIONS)
         for made in self.admin.create_topics([NewTopic(name, count, 3) for name, count in wanted.items()]).values():
             made.result(30)
-        until(self.in_sync, "every replica in sync", seconds=60)
+        until(self.in_sync, "every replica in sync")
         self.feed = Feed(self.bootstrap, rate=100)
         self.writers = [Writer(f"writer-{number}", self.bootstrap, rate) for number, rate in enumerate(RATES)]
         self.bankers = [Banker(f"banker-{number}", self.bootstrap, self.seed) for number in range(2)]

@@ -15,7 +15,7 @@ import (
 )
 
 func bounded() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.Background(), 40*time.Second)
+	return context.WithTimeout(context.Background(), 200*time.Second)
 }
 
 func franzClient(bootstrap string, options ...kgo.Opt) (*kgo.Client, error) {
@@ -194,7 +194,7 @@ func newFranzMember(bootstrap, group, topic string, options ...kgo.Opt) (*franzM
 	base := []kgo.Opt{
 		kgo.FetchMaxWait(200 * time.Millisecond),
 		kgo.ConsumerGroup(group), kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
-		kgo.HeartbeatInterval(200 * time.Millisecond), kgo.SessionTimeout(6 * time.Second), kgo.AutoCommitInterval(200 * time.Millisecond),
+		kgo.HeartbeatInterval(200 * time.Millisecond), kgo.SessionTimeout(30 * time.Second), kgo.AutoCommitInterval(200 * time.Millisecond),
 		kgo.OnPartitionsAssigned(change(true)), kgo.OnPartitionsRevoked(change(false)), kgo.OnPartitionsLost(change(false)),
 	}
 	client, err := franzClient(bootstrap, append(base, options...)...)
@@ -337,7 +337,7 @@ func franzStatic(bootstrap string) error {
 	}
 	group := fresh("static")
 	options := func(instance string) []kgo.Opt {
-		return []kgo.Opt{kgo.InstanceID(instance), kgo.Balancers(kgo.RangeBalancer()), kgo.SessionTimeout(15 * time.Second)}
+		return []kgo.Opt{kgo.InstanceID(instance), kgo.Balancers(kgo.RangeBalancer()), kgo.SessionTimeout(30 * time.Second)}
 	}
 	stays, err := newFranzMember(bootstrap, group, topic, options("stays")...)
 	if err != nil {

@@ -37,10 +37,10 @@ func fresh(stem string) string {
 
 // until waits for a condition, bounded.
 func until(what string, condition func() bool) error {
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(120 * time.Second)
 	for !condition() {
 		if time.Now().After(deadline) {
-			return fmt.Errorf("not within 20 s: %s", what)
+			return fmt.Errorf("not within 120 s: %s", what)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}

@@ -19,7 +19,7 @@ func saramaConfig() *sarama.Config {
 	config.Producer.RequiredAcks = sarama.WaitForAll
 	config.Consumer.Offsets.Initial = sarama.OffsetOldest
 	config.Consumer.Offsets.AutoCommit.Interval = 200 * time.Millisecond
-	config.Consumer.Group.Session.Timeout = 6 * time.Second
+	config.Consumer.Group.Session.Timeout = 30 * time.Second
 	config.Consumer.Group.Heartbeat.Interval = 200 * time.Millisecond
 	config.Consumer.Group.Rebalance.Retry.Backoff = 100 * time.Millisecond
 	config.Consumer.MaxWaitTime = 100 * time.Millisecond
@@ -58,7 +58,7 @@ func saramaRead(bootstrap, topic string, count int) ([]*sarama.ConsumerMessage, 
 		select {
 		case message := <-partition.Messages():
 			got = append(got, message)
-		case <-time.After(20 * time.Second):
+		case <-time.After(120 * time.Second):
 			return nil, fmt.Errorf("%d of %d messages", len(got), count)
 		}
 	}
@@ -139,7 +139,7 @@ func saramaIdempotent(bootstrap string) error {
 		case <-producer.Successes():
 		case failed := <-producer.Errors():
 			return failed
-		case <-time.After(20 * time.Second):
+		case <-time.After(120 * time.Second):
 			return errors.New("no acknowledgement for 20 s")
 		}
 	}

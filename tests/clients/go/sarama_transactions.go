@@ -41,7 +41,7 @@ func saramaCommitted(bootstrap, topic string) ([]string, error) {
 				return values, nil
 			}
 			values = append(values, string(message.Value))
-		case <-time.After(20 * time.Second):
+		case <-time.After(120 * time.Second):
 			return nil, fmt.Errorf("no end after %v", values)
 		}
 	}

@@ -83,9 +83,9 @@ public final class Checks {
     }
 
     static void until(String what, Callable<Boolean> condition) throws Exception {
-        long deadline = System.nanoTime() + 45_000_000_000L;
+        long deadline = System.nanoTime() + 120_000_000_000L;
         while (!condition.call()) {
-            check(System.nanoTime() < deadline, "not within 45 s: " + what);
+            check(System.nanoTime() < deadline, "not within 120 s: " + what);
             Thread.sleep(20);
         }
     }
@@ -135,7 +135,7 @@ public final class Checks {
         Properties all = new Properties();
         all.put("bootstrap.servers", bootstrap);
         all.put("auto.offset.reset", "earliest");
-        all.put("session.timeout.ms", 6000);
+        all.put("session.timeout.ms", 30_000);
         all.put("heartbeat.interval.ms", 200);
         all.putAll(settings);
         return new KafkaConsumer<>(all, new ByteArrayDeserializer(), new ByteArrayDeserializer());
@@ -151,7 +151,7 @@ public final class Checks {
 
     static List<ConsumerRecord<byte[], byte[]>> drain(Consumer<byte[], byte[]> consumer, int count) {
         List<ConsumerRecord<byte[], byte[]>> got = new ArrayList<>();
-        long deadline = System.nanoTime() + 45_000_000_000L;
+        long deadline = System.nanoTime() + 120_000_000_000L;
         while (got.size() < count) {
             check(System.nanoTime() < deadline, got.size() + " of " + count + " records");
             consumer.poll(Duration.ofMillis(100)).forEach(got::add);

@@ -59,7 +59,7 @@ final class Groups {
         void leave() throws InterruptedException {
             stopping = true;
             consumer.wakeup();
-            join(20_000);
+            join(60_000);
             owned.clear();
         }
 
@@ -122,8 +122,8 @@ final class Groups {
     static void staticMembers() throws Exception {
         String topic = Checks.topic("static", 4);
         String group = Checks.fresh("static");
-        Map<String, Object> one = Map.of("group.id", group, "group.instance.id", "one", "session.timeout.ms", 15_000);
-        Map<String, Object> two = Map.of("group.id", group, "group.instance.id", "two", "session.timeout.ms", 15_000);
+        Map<String, Object> one = Map.of("group.id", group, "group.instance.id", "one", "session.timeout.ms", 30_000);
+        Map<String, Object> two = Map.of("group.id", group, "group.instance.id", "two", "session.timeout.ms", 30_000);
         Member stays = new Member(topic, one);
         Member goes = new Member(topic, two);
         Checks.until("two share", () -> shares(4, stays, goes).equals("2 2"));

@@ -32,7 +32,7 @@ final class NewGroups {
     static Map<String, Object> settings(String protocol, String group) {
         Map<String, Object> all = new HashMap<>(Map.of("bootstrap.servers", Checks.bootstrap, "auto.offset.reset", "earliest",
                 "group.id", group, "enable.auto.commit", false, "group.protocol", protocol));
-        if (protocol.equals("classic")) all.putAll(Map.of("session.timeout.ms", 6000, "heartbeat.interval.ms", 200));
+        if (protocol.equals("classic")) all.putAll(Map.of("session.timeout.ms", 30_000, "heartbeat.interval.ms", 200));
         return all;
     }
 
@@ -85,7 +85,7 @@ final class NewGroups {
 
         void leave() throws InterruptedException {
             stopping = true;
-            join(20_000);
+            join(60_000);
             owned.clear();
         }
 

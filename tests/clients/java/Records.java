@@ -137,7 +137,7 @@ final class Records {
             Checks.equal(consumer.currentLag(place).isPresent(), true, "lag is known");
             consumer.seek(place, 900);
             boolean thrown = false;
-            for (int round = 0; round < 50 && !thrown; round++) {
+            for (int round = 0; round < 600 && !thrown; round++) {
                 try {
                     consumer.poll(Duration.ofMillis(100));
                 } catch (OffsetOutOfRangeException expected) {

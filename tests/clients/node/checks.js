@@ -19,7 +19,7 @@ CompressionCodecs[CompressionTypes.ZSTD] = () => ({
 
 const fresh = (stem) => `node-${stem}-${crypto.randomBytes(4).toString("hex")}`;
 
-async function until(condition, what, seconds = 20) {
+async function until(condition, what, seconds = 120) {
   const deadline = Date.now() + seconds * 1000;
   while (!(await condition())) {
     assert.ok(Date.now() < deadline, `not within ${seconds} s: ${what}`);
@@ -149,7 +149,7 @@ const checks = {
     const groupId = fresh("group");
     const seen = new Set();
     const member = async () => {
-      const times = { sessionTimeout: 6000, heartbeatInterval: 200, rebalanceTimeout: 6000, maxWaitTimeInMs: 100 };
+      const times = { sessionTimeout: 30000, heartbeatInterval: 200, rebalanceTimeout: 30000, maxWaitTimeInMs: 100 };
       const consumer = kafka.consumer({ groupId, ...times });
       const state = { consumer, owned: [] };
       consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => (state.owned = payload.memberAssignment[topic] ?? []));

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from tests.spark.kills.processes import children, descendants, kill, words
-from tests.support.kafka_server import free_ports
+from tests.support.ports import free_ports
 
 ROOT = Path(__file__).resolve().parents[3]
 PYTHON = f"python{sys.version_info.major}.{sys.version_info.minor}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+from collections.abc import Iterator
 
 import pytest
 
@@ -39,11 +40,11 @@ COMMANDS = [
 
 
 @pytest.fixture
-def nobody() -> str:
-    """An address where nothing listens."""
+def nobody() -> Iterator[str]:
+    """An address where nothing listens, and nobody else can."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{taken.getsockname()[1]}"
+        yield f"127.0.0.1:{taken.getsockname()[1]}"
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)

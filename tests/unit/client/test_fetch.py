@@ -66,7 +66,7 @@ def test_the_next_fetch_is_sent_before_the_last_answer_is_handed_over() -> None:
         fake.add(batch(0, 10), batch(10, 10))
         reading = fetch_range(fake.connect(), TOPIC, 0, 0, 20, fetch_bytes=len(batch(0, 10)))
         assert next(reading).next_offset == 10
-        assert arrived.wait(5)
+        assert arrived.wait(30)
         assert next(reading).next_offset == 20
         assert next(reading, None) is None
 

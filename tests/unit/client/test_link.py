@@ -27,10 +27,10 @@ from tests.unit.client.fake_pace import FakePace
 
 def opened(broker: FakeBroker, pace: SystemPace | FakePace | None = None, **settings: int) -> Link:
     pace = pace or SystemPace()
-    return open_link(broker.address, ConnectionSettings((broker.address,), **settings), None, Deadline(pace, 5), pace)  # type: ignore[arg-type]
+    return open_link(broker.address, ConnectionSettings((broker.address,), **settings), None, Deadline(pace, 30), pace)  # type: ignore[arg-type]
 
 
-def soon(link: Link, seconds: float = 5.0) -> Deadline:
+def soon(link: Link, seconds: float = 30.0) -> Deadline:
     return Deadline(link.pace, seconds)
 
 
@@ -86,7 +86,7 @@ def test_a_broker_that_does_not_know_our_version_of_apiversions_is_asked_in_one_
         threading.Thread(target=lambda: serve(listener.accept()[0]), daemon=True).start()
         address = Address("127.0.0.1", listener.getsockname()[1])
         pace = SystemPace()
-        link = open_link(address, ConnectionSettings((address,)), None, Deadline(pace, 5), pace)
+        link = open_link(address, ConnectionSettings((address,)), None, Deadline(pace, 30), pace)
         assert asked == [4, 2 if told else 0]
         assert link.versions.choose(MetadataRequest) == 8
         link.close()
@@ -157,11 +157,11 @@ def test_an_answer_that_does_not_come_in_time_ends_the_link() -> None:
     released = threading.Event()
 
     def late(request: Message, version: int) -> Answer:
-        released.wait(5)
+        released.wait(30)
         return None
 
     with FakeBroker(late) as broker:
-        link = opened(broker, request_timeout_ms=50)
+        link = opened(broker, request_timeout_ms=1000)
         with pytest.raises(LinkError, match="in time"):
             ask(link)
         assert link.over

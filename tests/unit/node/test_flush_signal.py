@@ -30,10 +30,13 @@ def test_who_waits_goes_on_when_the_round_has_ended() -> None:
         if len(pauses) == 3:
             signal.lower()
 
-    signal.wait(pause)
+    def clock() -> float:
+        return 0.0
+
+    signal.wait(pause, clock)
     assert pauses == []
     signal.raise_it()
-    assert signal.wait(pause)
+    assert signal.wait(pause, clock)
     assert pauses == [LOOK_S] * 3
 
 

@@ -79,8 +79,8 @@ def test_the_nodes_go_with_their_parent() -> None:
     data, *pids = parent.stdout.readline().split()
     parent.send_signal(signal.SIGKILL)
     parent.communicate()
-    until(lambda: not any(state_of(int(pid)) for pid in pids), "the nodes gone", seconds=30)
-    until(lambda: not Path(data).exists(), "their files gone", seconds=5)
+    until(lambda: not any(state_of(int(pid)) for pid in pids), "the nodes gone")
+    until(lambda: not Path(data).exists(), "their files gone")
 
 
 def test_a_cluster_of_one_is_a_cluster_too() -> None:
