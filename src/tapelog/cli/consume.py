@@ -104,7 +104,7 @@ def read_spans(connection: Connection, spans: dict[Place, Span]) -> Iterator[Inc
         while open_places:
             for message in consumer.consume(BATCH_MAX, POLL_S):
                 place = (message.topic() or "", message.partition() or 0)
-                if _is_end(connection, message):
+                if _is_behind(message, place in open_places, spans.get(place)) or _is_end(connection, message):
                     if spans[place].stop is not None and (message.offset() or 0) >= (spans[place].stop or 0):
                         open_places.discard(place)
                     continue
@@ -159,6 +159,14 @@ def _commit(connection: Connection, consumer: Consumer, group: str) -> None:
     except KafkaException as error:
         if error.args[0].code() != KafkaError._NO_OFFSET:
             raise connection.explained(error, group=group) from None
+
+
+def _is_behind(message: Message, is_open: bool, span: Span | None) -> bool:
+    """Whether this tells of damage behind what is wanted: the client reads on while others are not at their end."""
+    error = message.error()
+    if error is None or error.code() != KafkaError._BAD_MSG or span is None or span.stop is None:
+        return False
+    return not is_open or (message.offset() or 0) >= span.stop
 
 
 def _is_end(connection: Connection, message: Message) -> bool:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from confluent_kafka import KafkaError
 from confluent_kafka.admin import PartitionMetadata, TopicMetadata
 
 from tapelog.cli.connect import Connection
-from tapelog.cli.consume import Span, Wanted, all_led, first_offset, plan
+from tapelog.cli.consume import Span, Wanted, all_led, first_offset, plan, read_spans
 from tapelog.cli.output import CliError
 
 BOUNDS = {("t", 0): (10, 100), ("t", 1): (0, 0)}
@@ -84,3 +86,46 @@ def test_a_partition_without_a_leader_is_an_error_and_not_an_empty_answer() -> N
 
 def test_partitions_that_are_led_can_be_read_while_another_is_not() -> None:
     all_led([("t", 0)], {"t": topic_led_by(1, -1)})
+
+
+def message(partition: int, offset: int, code: int | None = None) -> Any:
+    told = {"topic": "t", "partition": partition, "offset": offset, "headers": None, "timestamp": (1, 5)}
+    told |= {"key": None, "value": b"v", "error": None if code is None else KafkaError(code)}
+    return SimpleNamespace(**{name: lambda value=value: value for name, value in told.items()})
+
+
+class Reading:
+    """A connection whose consumer gives these messages, one in each poll."""
+
+    def __init__(self, *messages: Any) -> None:
+        self.messages = list(messages)
+
+    def consumer(self, group: str, **properties: Any) -> Reading:
+        return self
+
+    def assign(self, places: list[Any]) -> None: ...
+
+    def close(self) -> None: ...
+
+    def consume(self, limit: int, wait_s: float) -> list[Any]:
+        return [self.messages.pop(0)]
+
+
+def read(spans: dict[tuple[str, int], Span], *messages: Any) -> list[tuple[int, int]]:
+    records = read_spans(cast(Connection, Reading(*messages)), spans)
+    return [(record.partition, record.offset) for record in records]
+
+
+def test_damage_behind_what_is_wanted_does_not_keep_the_other_partitions_from_being_read() -> None:
+    spans = {("t", 0): Span(0, 1), ("t", 1): Span(0, 1)}
+    assert read(spans, message(0, 0), message(0, 7, KafkaError._BAD_MSG), message(1, 0)) == [(0, 0), (1, 0)]
+
+
+def test_damage_that_follows_at_once_is_the_end_of_what_is_wanted() -> None:
+    spans = {("t", 0): Span(0, 3)}  # the last offset before the end is a marker: no record is given for it
+    assert read(spans, message(0, 0), message(0, 3, KafkaError._BAD_MSG)) == [(0, 0)]
+
+
+def test_damage_among_what_is_wanted_is_an_error() -> None:
+    with pytest.raises(CliError, match=r"t\[0\] is damaged"):
+        read({("t", 0): Span(0, 3)}, message(0, 0), message(0, 1, KafkaError._BAD_MSG))
