@@ -70,10 +70,11 @@ class OldestReader:
                 for message in consumer.consume(min(len(waiting), 500), min(left, POLL_S)):
                     place = (message.topic() or "", message.partition() or 0)
                     oldest = as_oldest(message)
-                    if place in waiting and oldest is not None:
+                    if place in waiting and (oldest is not None or is_damaged(message)):
                         waiting.discard(place)
-                        found[place] = oldest
                         done.append(place)
+                        if oldest is not None:
+                            found[place] = oldest
                 if done:
                     consumer.incremental_unassign([TopicPartition(*place) for place in done])  # makes way for others
         finally:
@@ -117,6 +118,12 @@ def batched(items: Iterable[tuple[Place, int]], size: int) -> Iterator[tuple[tup
     rest = iter(items)
     while piece := tuple(islice(rest, size)):
         yield piece
+
+
+def is_damaged(message: Message) -> bool:
+    """Whether the client does not get any further there: waiting would only take the time of other questions."""
+    error = message.error()
+    return error is not None and error.code() == KafkaError._BAD_MSG
 
 
 def as_oldest(message: Message) -> Oldest | None:
