@@ -23,6 +23,9 @@ log = logging.getLogger(__name__)
 POLL_S_MAX = 0.25
 """The longest single wait: how soon a loop notices that it is to stop."""
 
+DRAIN_S_MAX = 60.0
+"""How long records that are to be tried again may still have, once a damaged batch was met."""
+
 HOPELESS = frozenset(
     {
         KafkaError.TOPIC_AUTHORIZATION_FAILED,
@@ -85,6 +88,7 @@ class Source:
         self._assigned = False
         self._trouble: BaseException | None = None
         self._damage: Damaged | None = None
+        self._drained_by = 0.0
 
     def open(self) -> None:
         """Join the group."""
@@ -95,12 +99,12 @@ class Source:
     def take(self, limit: int, wait_s: float) -> list[Record]:
         """Up to `limit` records, after at most `wait_s` seconds; rebalances happen in here.
 
-        Damaged, once everything before a damaged batch has been given out: nothing is read behind it.
+        Damaged, once everything before a damaged batch has been given out, or has waited long enough to be tried again:
+        nothing is read behind it.
         """
-        if self._damage is None:
-            self._poll_some(limit, wait_s)
+        self._poll_some(limit, wait_s)
         records = self.inbox.take(self._clock(), limit)
-        if self._damage is not None and not records:
+        if self._damage is not None and not records and (not self.inbox or self._clock() >= self._drained_by):
             raise self._damage
         return records
 
@@ -109,7 +113,7 @@ class Source:
         self._beginnings.place(self._owned)
         room = limit - self.inbox.ready(self._clock())
         message = self._poll(self._patience(wait_s))
-        while message is not None:
+        while message is not None and self._damage is None:
             room -= self._put(message)
             if room <= 0 or self._damage is not None:
                 break
@@ -149,8 +153,9 @@ class Source:
             assert topic is not None and partition is not None
             self._begins_anew((topic, partition), error)
         elif error.code() == KafkaError._BAD_MSG:
-            self._damage = Damaged(error)
-            self._damage.add_note(f"in {message.topic()}[{message.partition()}]; what came before it is committed")
+            self._damage, self._drained_by = Damaged(error), self._clock() + DRAIN_S_MAX
+            self._damage.add_note(f"in {message.topic()}[{message.partition()}]; what was finished before is committed")
+            log.warning("%s[%s] is damaged, the loop will end: %s", message.topic(), message.partition(), error.str())
         elif error.fatal() or error.code() in HOPELESS:
             hopeless = KafkaException(error)
             if error.code() == KafkaError.INCONSISTENT_GROUP_PROTOCOL:
@@ -173,7 +178,8 @@ class Source:
         self._beginnings.report(place, error)
 
     def _pause_what_waits(self) -> None:
-        waiting = self.inbox.waiting(self._clock()) & self._owned
+        held = self.inbox.waiting(self._clock()) if self._damage is None else self._owned
+        waiting = held & self._owned
         if waiting != self._paused:
             self._consumer.pause([TopicPartition(*place) for place in sorted(waiting - self._paused)])
             self._consumer.resume([TopicPartition(*place) for place in sorted(self._paused - waiting)])

@@ -6,6 +6,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from tapelog.toolkit import Again, Record
+from tapelog.toolkit.source import DRAIN_S_MAX
 from tests.unit.toolkit.fakes import error
 from tests.unit.toolkit.test_engine import ABORT, Handler, Policy, bench, values
 
@@ -162,6 +163,33 @@ def test_a_damaged_batch_ends_the_loop_when_all_before_it_is_committed(kind: str
     assert raised.value.args[0].code() == KafkaError._BAD_MSG and "in[0]" in raised.value.__notes__[0]
     assert handle.seen == ["0:1", "0:2", "1:5"], "nothing behind it"
     assert (producer.offsets if kind == "exactly" else run.consumer.committed) == {HERE: 3, THERE: 6}
+
+
+@pytest.mark.parametrize("kind", ["exactly", "least"])
+def test_what_waits_for_its_next_attempt_has_it_before_a_damaged_batch_ends_the_loop(kind: str) -> None:
+    handle = Handler(o5=1)
+    run, producer = bench(kind, handle, seconds=100.0, on_error=Policy(Again(2.0)))
+    run.owns(0, 1)
+    run.consumer.give("in", 1, 5)
+    run.consumer.give("in", 0, 3)
+    run.consumer.queue[1]._error = error(KafkaError._BAD_MSG)  # type: ignore[union-attr]
+    run.turn()
+    run.consumer.give("in", 0, 4)
+    with pytest.raises(KafkaException):
+        run.turn(100)
+    assert handle.seen == ["1:5", "1:5"]
+    assert (producer.offsets if kind == "exactly" else run.consumer.committed) == {THERE: 6}
+
+
+def test_a_damaged_batch_does_not_wait_for_what_is_due_much_later() -> None:
+    run, _ = bench("least", Handler(), wait_s=lambda record: 3600.0)
+    run.owns(0)
+    run.consumer.give("in", 0, 1, 2)
+    run.consumer.queue[1]._error = error(KafkaError._BAD_MSG)  # type: ignore[union-attr]
+    with pytest.raises(KafkaException):
+        run.turn(1000)
+    assert run.clock.now < 1000 + 2 * DRAIN_S_MAX
+    assert run.consumer.committed == {}
 
 
 def test_waiting_is_never_longer_than_the_next_thing_to_do() -> None:
