@@ -17,6 +17,7 @@ from tapelog.spark.pipeline.options import check_options
 from tapelog.spark.pipeline.plan import Plan, Query
 from tapelog.spark.pipeline.progress import Tally
 from tapelog.spark.pipeline.references import References
+from tapelog.spark.pipeline.run.cutoff import CutOff, cut_off
 from tapelog.spark.pipeline.run.frames import Frames
 from tapelog.spark.pipeline.run.letters import letters_frame
 from tapelog.spark.pipeline.run.places import resolved
@@ -155,6 +156,8 @@ class _Engine:
                 self._start(query, writing, good if query.sink is not None else bad)
             except PlanError:
                 raise
+            except CutOff:
+                raise self._unfinished(query) from None
             except Exception as error:
                 raise self._failed(query, str(error)) from error
 
@@ -168,7 +171,8 @@ class _Engine:
             writes, mode = pipeline.dead_letters.writes, "append"
             frame = letters_frame(pipeline.name, [(name, made[name].bad) for name in query.letters], writes)
         if not query.stream:
-            writing.write(frame, writes, name=query.name)
+            with cut_off(frame.sparkSession, self._orders.stopping):
+                writing.write(frame, writes, name=query.name)
             return
         base = resolved(self._references.text(pipeline.checkpoint, "checkpoint"), self._base).rstrip("/")
         start = partial(
@@ -222,13 +226,22 @@ class _Engine:
             self._save()
         return again
 
-    def _failed(self, query: Query, text: str) -> QueryError:
+    def _where(self, query: Query) -> str:
+        """Where the file says that this is to be done."""
         letters = self._plan.pipeline.dead_letters
         line = query.sink.line if query.sink is not None else letters.line if letters is not None else 0
         title = f"[sinks.{query.name}]" if query.sink is not None else "[dead-letters]"
+        return f"{self._plan.pipeline.file}{f':{line}' if self._file.suffix else ''}: {title}"
+
+    def _unfinished(self, query: Query) -> QueryError:
+        return QueryError(
+            f"{self._where(query)} was stopped before all was written",
+            "Run it again: a batch begins at its beginning, and what a sink wrote in a transaction was taken back.",
+        )
+
+    def _failed(self, query: Query, text: str) -> QueryError:
         first, *more = told(text)
-        place = f"{self._plan.pipeline.file}:{line}" if self._file.suffix else self._plan.pipeline.file
-        lines = [f"{place}: {title} stopped: {first}", *more][:LINES_MAX]
+        lines = [f"{self._where(query)} stopped: {first}", *more][:LINES_MAX]
         if len(lines) < LINES_MAX and self._log is not None:
             lines.append(f"All that Spark said is in {self._log}.")
         return QueryError(*lines)
