@@ -87,6 +87,20 @@ class SeamWorld:
             batch = build_batch(records, base_offset=base, keep_offsets=True, leader_epoch=self.epoch)
         self._both(batch, REPLICATION)
 
+    def timed(self, late_ms: int, *, empty: bool = False) -> None:
+        """A batch of one record, so much later than now, as it comes to a follower; or what is left of it."""
+        base, stamp = self.log.written_end, self.clock.wall_ms() + late_ms
+        if empty:
+            batch = batch_of(b"", 0, 0, stamp, stamp, base_offset=base, leader_epoch=self.epoch)
+        else:
+            batch = build_batch([Record(0, stamp, b"k", b"t")], base_offset=base, leader_epoch=self.epoch)
+        self._both(batch, REPLICATION)
+
+    def seal(self) -> None:
+        """What follows goes to another segment."""
+        for log in (self.log, self.twin):
+            log.roll()
+
     def end_transaction(self, number: int) -> None:
         """A marker for one of the open transactions: abort or commit."""
         if not self.open:

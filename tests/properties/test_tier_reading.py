@@ -100,6 +100,24 @@ def test_a_long_history_is_read_back_whole(seed: int) -> None:
     world.check_greatest()
 
 
+def test_a_segment_that_has_lost_its_latest_record_hides_no_earlier_one() -> None:
+    """Compaction leaves a batch without records with the timestamps it had."""
+    world = SeamWorld(1, 1000, 200_000)
+    for late_ms in (10, 900, 20):
+        world.timed(late_ms)
+    world.seal()
+    world.timed(50)
+    world.timed(1000, empty=True)
+    world.seal()
+    world.timed(60)
+    world.seal()
+    world.timed(30)
+    world.upload(4)
+    world.let_go(6)
+    assert world.log.local_start_offset == 6
+    world.check_greatest()
+
+
 def test_a_reader_that_has_not_heard_of_a_deletion_is_told_and_gets_nothing_wrong() -> None:
     for seed in range(3):
         world = SeamWorld(seed, 200, 20_000)

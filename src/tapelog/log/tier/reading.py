@@ -166,19 +166,19 @@ def first_at_or_after(view: View, log: Log, timestamp: int) -> Found | None:
 
 def greatest(view: View, log: Log) -> Found | None:
     """(timestamp, offset, leader epoch) of the first record of the whole log that has the greatest timestamp."""
-    best, offset = log.max_timestamp_offset(), log.start_offset
-    while True:
-        newest = view.greatest_timestamp(offset)
+    best, ranges = log.max_timestamp_offset(), [(log.start_offset, log.local_start_offset)]
+    while ranges:
+        offset, end = ranges.pop()
+        newest = view.greatest_timestamp(offset, end)
         entry = view.first_with_time(newest, offset) if newest >= 0 and (best is None or newest >= best[0]) else None
-        if entry is None or entry.first_offset >= log.local_start_offset:
-            return best
-        start = max(log.start_offset, entry.first_offset)
-        found = times.greatest(view.segment(entry), start)
+        if entry is None or entry.first_offset >= end:
+            continue
+        found = times.greatest(view.segment(entry), max(offset, entry.first_offset))
         if found is not None and (best is None or (found[0], -found[1]) > (best[0], -best[1])):
             best = found
-        offset = entry.end_offset  # the log may begin within it, behind the record that it has it from
-        if found is not None and found[0] == newest:
-            return best
+        if found is None or found[0] < newest:  # gone, or before the log's start: others may be later than what it has
+            ranges += [(entry.end_offset, end), (offset, entry.first_offset)]
+    return best
 
 
 def seed(view: View, log_start: int, local_start: int) -> tuple[int, Seed]:

@@ -147,19 +147,19 @@ class View:
             entry = below
         return entry
 
-    def greatest_timestamp(self, offset: int) -> int:
-        """Over all segments that end behind offset; -1 if there is none. Of pages only those are read that begin before
-        it: one per level."""
+    def greatest_timestamp(self, offset: int, end: int) -> int:
+        """Over all segments that end behind offset and begin before end; -1 if there is none. Of pages only those are
+        read that hold others as well: two per level."""
         head = self.head()
-        return self._greatest((*head.refs, *head.segments), max(offset, head.start_offset))
+        return self._greatest((*head.refs, *head.segments), max(offset, head.start_offset), end)
 
-    def _greatest(self, entries: Sequence[Entry], offset: int) -> int:
+    def _greatest(self, entries: Sequence[Entry], offset: int, end: int) -> int:
         best = -1
         for entry in entries:
-            if entry.end_offset <= offset or entry.max_timestamp <= best:
+            if entry.end_offset <= offset or entry.first_offset >= end or entry.max_timestamp <= best:
                 continue
-            if isinstance(entry, PageRef) and entry.first_offset < offset:
-                best = max(best, self._greatest(self._page(entry).entries, offset))
+            if isinstance(entry, PageRef) and (entry.first_offset < offset or entry.end_offset > end):
+                best = max(best, self._greatest(self._page(entry).entries, offset, end))
             else:
                 best = entry.max_timestamp
         return best
