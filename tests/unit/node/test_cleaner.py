@@ -154,7 +154,8 @@ def test_a_record_without_a_key_is_refused_by_its_index() -> None:
     assert [one.batch_index for one in answer.record_errors] == [1, 3]
 
 
-def test_a_consumer_s_answer_begins_with_records_and_a_follower_s_does_not() -> None:
+@pytest.mark.parametrize("policy", ["compact", "delete"])
+def test_a_consumer_s_answer_begins_with_records_and_a_follower_s_does_not(policy: str) -> None:
     rig = Rig()
     rig.create(**SMALL, segment_index_bytes="16")  # no two segments become one
     for number in range(9):
@@ -163,6 +164,7 @@ def test_a_consumer_s_answer_begins_with_records_and_a_follower_s_does_not() -> 
     assert rig.node.core is not None
     rig.produce(rig.batch(b"end", producer=(7, 0, 9)))
     rig.node.pass_time(SOON_MS)
+    alter(rig, 2, TOPIC, cleanup_policy=policy)
     log = rig.partition().log
     assert log.read(0, 1 << 20, 10, True).read()[:8] == bytes(8), "an empty batch is left"  # type: ignore[union-attr]
     data = rig.fetch(0)

@@ -1,7 +1,8 @@
 """What consumers are given of a compacted log: an answer begins with records.
 
 Compaction leaves batches without records behind, where a producer or a segment's end needs them. Followers get those;
-a consumer has nothing of them, and librdkafka takes an answer without a single record for one that did not fit.
+a consumer has nothing of them, and librdkafka takes an answer without a single record for one that did not fit. They
+stay when the topic's policy is another one later.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def first_with_records(log: StoredLog, offset: int, upper: int) -> int:
             size = LOG_OVERHEAD + int(read_i32_be(head, LENGTH_AT))
             if base >= upper or size < HEADER_SIZE:  # the latter: damaged, which the reader will find out
                 return offset
-            if int(read_i32_be(head, RECORD_COUNT_AT)):
+            if int(read_i32_be(head, RECORD_COUNT_AT)) or size > HEADER_SIZE:  # the latter: none, and bytes of some?
                 last = base + int(read_i32_be(head, LAST_OFFSET_DELTA_AT))
                 return offset if last < offset else max(base, offset)
             position += size

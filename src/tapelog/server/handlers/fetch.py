@@ -169,7 +169,7 @@ class PendingFetch(FetchWaiter):
                 return data
             if room > 0 or min_one:
                 start = offset
-                if log.config.compact and start < log.active.base_offset:
+                if start < log.active.base_offset:  # whatever its policy is: it may have been compacted once
                     start = first_with_records(log, start, upper)
                 region = log.read(start, max(room, 0), upper, min_one)
                 if region is not None:
