@@ -124,6 +124,7 @@ class Uploader:
         self._collection: Collection | None = None
         self._dead: list[tuple[int, int]] = []
         """(when, below which offset) objects are to be deleted."""
+        self._delete_delay_ms = 0
         self._orphans_due_ms = -1
         self._start_seen = 0
         """What ends below it was trimmed long ago, by whomever."""
@@ -176,7 +177,7 @@ class Uploader:
             self._copied = None  # an earlier write of ours, taken for lost, had it
         trim = retention.plan(head, self._pages, view)
         if trim is not None:
-            self._dead.append((now_ms + view.delete_delay_ms, trim.start_offset))
+            self._delete_delay_ms = view.delete_delay_ms
             return self._write(growth.trimmed(head, trim.start_offset, trim.count, trim.log_bytes, self._writer()))
         if self._copy_first:  # by turns: neither keeps the other from its work
             return self._copy(head, view) or self._collect(now_ms, head, view)
@@ -257,11 +258,14 @@ class Uploader:
         ):
             self._failed(now_ms, wall_ms, operation, result)
             return
+        start = self._head.start_offset if self._head is not None else -1
         try:
             self._take(operation, result, wall_ms)
         except (DocumentError, StoreError) as error:
             self._failed(now_ms, wall_ms, operation, StoreError(str(error)))
             return
+        if self._head is not None and 0 <= start < self._head.start_offset:  # stored by now: readers are told
+            self._dead.append((now_ms + self._delete_delay_ms, self._head.start_offset))
         if self.state not in (FENCED, DIVERGED):
             self._backoff.succeeded()
             if isinstance(operation, WriteHead):

@@ -161,6 +161,25 @@ def test_objects_go_after_the_manifest_and_not_before_the_delay() -> None:
     assert step(machine, view, listing, 1000) == DeleteObjects((entry(0).name,))
 
 
+@pytest.mark.parametrize("lost", [False, True])
+def test_the_delay_begins_when_the_manifest_is_stored_and_not_when_that_was_first_tried(lost: bool) -> None:
+    machine = claimed(head(entry(0), entry(1)))
+    view = replace(VIEW, start_offset=10)
+    write = step(machine, view, None)
+    assert isinstance(write, WriteHead)
+    step(machine, view, UnavailableError("no answer"), 100)
+    assert isinstance(machine.next(5_000, view), ReadHead), "long after the delay"
+    assert machine.manifest is not None
+    found = write.manifest if lost else machine.manifest
+    again = step(machine, view, Got(found.encode(), Version("2")), 5_000)
+    if not lost:
+        assert isinstance(again, WriteHead)
+        again = step(machine, view, Version("3"), 5_000)
+    assert again is None and machine.manifest.start_offset == 10
+    assert machine.next(5_999, view) is None, "readers may not have heard of it"
+    assert isinstance(machine.next(6_000, view), ListObjects)
+
+
 def test_what_the_leader_does_not_share_is_cut_off_and_nothing_at_all_is_not_touched() -> None:
     view = replace(VIEW, end_offset=25, epochs=((0, 0), (2, 20)))
     found = head(entry(0), entry(1), entry(2, epoch=1))
