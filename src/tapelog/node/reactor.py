@@ -179,7 +179,7 @@ def bind(host: str, port: int, backlog: int) -> socket.socket:
                 return _bind(host, chosen, backlog)
             except OSError as error:
                 if error.errno != errno.EADDRINUSE:
-                    raise
+                    break  # these may be kept from us; the system's own choice never is, and else says what is wrong
     return _bind(host, port, backlog)
 
 

@@ -92,6 +92,21 @@ def test_port_zero_takes_any_that_is_left(monkeypatch: pytest.MonkeyPatch) -> No
         one.close()
 
 
+def test_port_zero_takes_one_of_the_system_s_where_others_are_not_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As by a mandatory access control, which leaves alone what is given to outgoing connections."""
+
+    class Confined(socket.socket):
+        def bind(self, address: tuple[str, int]) -> None:
+            if address[1]:
+                raise PermissionError(errno.EACCES, "Permission denied")
+            super().bind(address)
+
+    monkeypatch.setattr(socket, "socket", Confined)
+    found = bind("127.0.0.1", 0, 5)
+    assert found.getsockname()[1] > 0
+    found.close()
+
+
 def test_a_taken_address_is_an_error() -> None:
     taken = bind("127.0.0.1", 0, 5)
     with pytest.raises(OSError) as refused:
