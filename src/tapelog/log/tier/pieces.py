@@ -221,19 +221,27 @@ class Pieces:
         more = sum(block.room for block in blocks if not block.lent)
         return self.buffers.lent + more <= self.bytes_max // 2
 
-    def doubt(self, name: str, position: int) -> bool:
-        """What came is not what was written. True if it is read once more; False if that was done just now."""
-        key, now_ms = (name, position), self.timers.clock.monotonic_ms()
-        piece, doubted = self._pieces.get(key), self._doubted.pop(key, -1)
-        if piece is not None and 0 <= doubted <= piece.since_ms and now_ms - piece.since_ms < KEPT_MS:
-            self._doubted[key] = doubted  # it came after that, and is no better
-            return False
-        if piece is not None and piece.here:
-            self._drop(piece)
-        if len(self._doubted) >= DOUBTS_MAX:
-            del self._doubted[next(iter(self._doubted))]
-        self._doubted[key] = now_ms
-        return True
+    def doubt(self, name: str, positions: list[int]) -> list[int]:
+        """What came is not what was written, as these tell together. Returns those that are read once more: none if
+        that was done with all of them, and the last has come just now."""
+        now_ms, came_ms, again = self.timers.clock.monotonic_ms(), 0, list[int]()
+        for position in positions:
+            piece, doubted = self._pieces.get((name, position)), self._doubted.get((name, position), -1)
+            if piece is not None and 0 <= doubted <= piece.since_ms:
+                came_ms = max(came_ms, piece.since_ms)  # it came after that, and is no better
+            else:
+                again.append(position)
+        if not again and now_ms - came_ms < KEPT_MS:
+            return again
+        for position in again or positions:
+            piece = self._pieces.get((name, position))
+            if piece is not None and piece.here:
+                self._drop(piece)
+            self._doubted.pop((name, position), None)
+            if len(self._doubted) >= DOUBTS_MAX:
+                del self._doubted[next(iter(self._doubted))]
+            self._doubted[name, position] = now_ms
+        return again or positions
 
     def forget(self, name: str) -> None:
         """All of an object that is here can go."""

@@ -221,7 +221,7 @@ class RemoteSegment:
 
     def _read_again(self, starts: list[int], text: str) -> None:
         """Read these blocks once more, NotHereError meanwhile; if that was done just now, KAFKA_STORAGE_ERROR."""
-        again = [start for start in sorted(set(starts)) if self.pieces.doubt(self.name, start)]
+        again = self.pieces.doubt(self.name, sorted(set(starts)))
         if not again:
             self.pieces.complain(text)
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, text)

@@ -368,16 +368,16 @@ def test_damage_that_a_slow_store_sends_again_is_told() -> None:
     shelf, waits = Shelf(), Waits()
     shelf.get(0)
     shelf.pass_time()
-    assert shelf.pieces.doubt("a", 0)
+    assert shelf.pieces.doubt("a", [0]) == [0]
     shelf.store.weather.gone = True
     assert shelf.get(0, waits) is None
     shelf.pass_time(3 * KEPT_MS)
     shelf.store.weather.gone = False
     while not waits.told:
         shelf.pass_time(10)
-    assert not shelf.pieces.doubt("a", 0), "it came after the doubt, and is no better"
+    assert shelf.pieces.doubt("a", [0]) == [], "it came after the doubt, and is no better"
     shelf.pass_time(KEPT_MS)
-    assert shelf.pieces.doubt("a", 0), "after a while it may have been mended"
+    assert shelf.pieces.doubt("a", [0]) == [0], "after a while it may have been mended"
 
 
 def test_what_a_reader_has_come_for_is_not_thrown_out_while_it_looks_what_comes_next() -> None:

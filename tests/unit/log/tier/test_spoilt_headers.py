@@ -73,6 +73,19 @@ def test_a_header_that_stays_spoilt_is_told_and_what_is_before_and_behind_it_is_
     assert values_of(rig.read(3))[0] == rig.values[3], "when the store is good again"
 
 
+@pytest.mark.parametrize("what", [(61, 1), (17, 1)])
+def test_damage_is_told_also_where_a_batch_s_blocks_come_seconds_apart(what: tuple[int, int]) -> None:
+    rig = Transit(block_bytes=50)
+    assert values_of(rig.read(0, part_bytes=rig.batch)) == rig.values[:1]
+    rig.spoil(3, what)
+    rig.stays = True
+    rig.reads.pieces.parallel_max = 1
+    rig.store._delay = lambda: KEPT_MS + 100  # type: ignore[method-assign]
+    rig.asked = 0
+    codes = [rig.read(3).error_code for _ in range(100)]
+    assert STORAGE_ERROR in codes and rig.asked <= 40
+
+
 def test_a_place_that_was_remembered_from_a_spoilt_header_is_not_believed_for_ever() -> None:
     """Only its order tells that a base offset is wrong: who was led astray by one is led back."""
     rig = Transit()
