@@ -120,6 +120,10 @@ class Disk(Protocol):
         """Length in bytes without opening it; FileNotFoundError if absent."""
         ...
 
+    def changed_ms(self, path: str) -> int:
+        """When it was written last, by the wall clock; -1 where nobody knows."""
+        ...
+
     def listdir(self, path: str) -> list[str]:
         """Sorted names; empty if the directory does not exist."""
         ...

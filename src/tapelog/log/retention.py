@@ -62,7 +62,7 @@ def by_time(segments: list[Segment], count: int, retention_ms: int, now_ms: int)
     """How many have no record younger than retention_ms."""
     gone = 0
     if retention_ms >= 0:
-        while gone < count and 0 <= segments[gone].newest_timestamp() < now_ms - retention_ms:
+        while gone < count and 0 <= segments[gone].kept_since_ms() < now_ms - retention_ms:
             gone += 1
     return gone
 

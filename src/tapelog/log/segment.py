@@ -131,6 +131,12 @@ class Segment:
             self.time_index.stored.release()  # asked of every old segment by retention: do not keep them all open
         return self.max_timestamp
 
+    def kept_since_ms(self) -> int:
+        """From when on retention.ms counts: the greatest timestamp; where no record has one, as in Kafka, when it was
+        written last. -1 if that is not known, either."""
+        newest = self.newest_timestamp()
+        return newest if newest >= 0 else self.disk.changed_ms(self.path)
+
     def newest_timestamp_offset(self) -> int:
         """The last offset of the first batch that has the greatest timestamp."""
         self.newest_timestamp()

@@ -247,6 +247,14 @@ class SystemDisk:
         except OSError as error:
             raise _translated(error, path) from error
 
+    def changed_ms(self, path: str) -> int:
+        try:
+            return os.stat(path).st_mtime_ns // 1_000_000
+        except FileNotFoundError:
+            return -1
+        except OSError as error:
+            raise _translated(error, path) from error
+
     def listdir(self, path: str) -> list[str]:
         try:
             return sorted(os.listdir(path))

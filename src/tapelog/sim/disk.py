@@ -38,6 +38,7 @@ class SimFile:
         data = b"".join(chunks)
         self._disk.account("write", self.path, len(data), len(node.contents), len(data))
         node.change((len(node.contents), data))
+        node.changed_ms = self._disk.wall_ms()
 
     def read(self, position: int, size: int) -> bytes:
         return bytes(self.file_node().contents[position : position + size])
@@ -50,6 +51,7 @@ class SimFile:
         grown = max(0, position + len(data) - len(node.contents))
         self._disk.account("write", self.path, grown, position, len(data))
         node.change((position, data))
+        node.changed_ms = self._disk.wall_ms()
 
     def size(self) -> int:
         return len(self._node.contents) if isinstance(self._node, FileNode) else 0
@@ -185,6 +187,13 @@ class SimDisk:
 
     def file_size(self, path: str) -> int:
         return len(self._file(path).contents)
+
+    def changed_ms(self, path: str) -> int:
+        return self._file(path).changed_ms
+
+    def wall_ms(self) -> int:
+        """For what it notes of files; -1 on a disk without a clock."""
+        return self.timers.clock.wall_ms() if self.timers is not None else -1
 
     def listdir(self, path: str) -> list[str]:
         self.check_alive()

@@ -35,6 +35,7 @@ class FileNode:
         self.durable = bytearray(durable)
         self.pending: list[Change] = []
         self.synced = 0  # changes made durable so far
+        self.changed_ms = -1
 
     def change(self, change: Change) -> None:
         """Do it, visible at once and durable later."""

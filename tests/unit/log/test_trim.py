@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tapelog.base.ports import DiskError, DiskFullError
+from tapelog.base.timers import Timers
 from tapelog.wire.errors import ErrorCode, KafkaError
 from tests.unit.log.bench import Bench
 
@@ -77,6 +78,19 @@ def test_retention_by_time_deletes_what_is_old() -> None:
     assert (bench.log.start_offset, bench.log.end_offset) == (30, 30)
     bench.fill(2)
     assert bench.offsets() == [30, 31]
+
+
+def test_retention_by_time_goes_by_when_records_came_that_have_no_timestamp() -> None:
+    bench = Bench({"segment.bytes": "1000", "retention.ms": "10000"})
+    bench.disk.timers = Timers(bench.clock)
+    for _ in range(30):
+        bench.append(bench.batch(b"v" * 30, at_ms=-1))
+    bench.clock.advance(9_000)
+    bench.append(bench.batch(b"v" * 30))
+    assert run_retention(bench) == 0
+    bench.clock.advance(1_001)
+    assert run_retention(bench) > 2
+    assert 20 < bench.log.start_offset <= 30
 
 
 def test_retention_by_size_keeps_at_least_that_much() -> None:

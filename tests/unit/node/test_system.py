@@ -75,6 +75,14 @@ def test_it_is_a_disk(disk: SystemDisk, tmp_path: Path) -> None:
     assert port.free_files()[1] == room.f_files and port.free_files()[0] <= room.f_files
 
 
+def test_it_tells_when_a_file_was_written_last(disk: SystemDisk, tmp_path: Path) -> None:
+    path = str(tmp_path / "a")
+    assert disk.changed_ms(path) == -1
+    disk.write_file(path, b"x")
+    os.utime(path, ns=(0, 1_700_000_000_123_456_789))
+    assert disk.changed_ms(path) == 1_700_000_000_123
+
+
 def test_renaming_a_directory_moves_the_files_open_in_it(disk: SystemDisk, tmp_path: Path) -> None:
     disk.mkdir(str(tmp_path / "x"))
     file = disk.open(str(tmp_path / "x" / "a"), create=True)
