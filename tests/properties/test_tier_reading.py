@@ -118,6 +118,27 @@ def test_a_segment_that_has_lost_its_latest_record_hides_no_earlier_one() -> Non
     world.check_greatest()
 
 
+def test_what_is_here_is_not_read_from_the_tier_which_may_not_have_been_cut_yet() -> None:
+    """Another leader's segment reaches over our local start, and we have gone on in another way since."""
+    world = SeamWorld(1, 1000, 200_000)
+    for number in range(10):
+        world.timed(number)
+    world.seal()
+    world.upload(1)
+    for log in (world.log, world.twin):
+        log.truncate_to(5)
+        log.roll()
+    world.epoch = 2
+    world.log.tiered_end = 5
+    world.let_go(1)
+    for _ in range(10):
+        world.timed(7)
+    assert world.log.local_start_offset == 5
+    for offset in range(5):
+        assert world.read(offset, 100_000, True)[1] == 5
+    world.check_time(world.clock.wall_ms() + 5)
+
+
 def test_a_reader_that_has_not_heard_of_a_deletion_is_told_and_gets_nothing_wrong() -> None:
     for seed in range(3):
         world = SeamWorld(seed, 200, 20_000)

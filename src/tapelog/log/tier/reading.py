@@ -58,9 +58,12 @@ class RemoteRegion(MemoryRegion):
 
 
 def read(view: View, log: Log, offset: int, max_bytes: int, upper: int, min_one: bool) -> RemoteRegion | None:
-    """Whole batches from the one that holds offset on, as far as they are here and none reaches to upper; None if there
-    is no room for one. At most max_bytes, except that min_one allows a first batch of any size."""
+    """Whole batches from the one that holds offset on, as far as they are here and none reaches to upper, or from
+    below the log's own part into that; None if there is no room for one. At most max_bytes, except that min_one allows
+    a first batch of any size."""
     remote = view.segment_with(offset)
+    if offset < log.local_start_offset:  # else it is to be mended
+        upper = min(upper, log.local_start_offset)
     entry, mark = remote.entry, view.marks.get(offset)
     remote.tail_ahead()
     position = _beginning(view, remote, offset)
@@ -160,7 +163,7 @@ def first_at_or_after(view: View, log: Log, timestamp: int) -> Found | None:
         offset = max(offset, entry.first_offset)
         found = times.first_at_or_after(view.segment(entry), timestamp, offset)
         if found is not None:
-            return found
+            return found if found[1] < log.local_start_offset else log.offset_for_timestamp(timestamp)
         offset = entry.end_offset
 
 
