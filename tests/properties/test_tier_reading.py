@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tapelog.log.tier import growth
+from tapelog.log.tier.pieces import KEPT_MS
 from tapelog.sim.entropy import SimEntropy
 from tapelog.wire.errors import ErrorCode
 from tests.properties.seam_world import SeamWorld
@@ -137,6 +138,19 @@ def test_what_is_here_is_not_read_from_the_tier_which_may_not_have_been_cut_yet(
     for offset in range(5):
         assert world.read(offset, 100_000, True)[1] == 5
     world.check_time(world.clock.wall_ms() + 5)
+
+
+def test_an_object_that_is_missing_is_told_also_by_a_store_that_takes_seconds() -> None:
+    world = SeamWorld(1, 1000, 200_000)
+    for number in range(3):
+        world.timed(number)
+        world.seal()
+    world.upload(4)
+    world.let_go(6)
+    world.bucket.delete(world.copies.prefix + world.copies.head.segments[1].name)
+    world.store._delay = lambda: KEPT_MS + 1_000  # type: ignore[method-assign]
+    world.read(0, 1, True)
+    assert world.refused(1) == int(ErrorCode.KAFKA_STORAGE_ERROR)
 
 
 def test_a_reader_that_has_not_heard_of_a_deletion_is_told_and_gets_nothing_wrong() -> None:

@@ -26,6 +26,8 @@ TRANSACTIONS_MAX: Final = 1_000
 FRESH_MS: Final = 1_000
 """A head that was read so lately is not read again for a question it cannot answer."""
 RETRY_MS: Final = 200
+LOST_MS: Final = 60_000
+"""So long it is remembered that something could not be had, while the head is read: a slow store takes its time."""
 MARKS_MAX: Final = 64
 
 
@@ -55,6 +57,8 @@ class View:
         self._head: Manifest | None = None
         self._read_ms = -FRESH_MS
         self._loading: Awaited | None = None
+        self._lost: tuple[str, int] = ("", 0)
+        """What could not be had, and since when."""
         self._segments: dict[str, RemoteSegment] = {}
         self._transactions: dict[str, Transactions] = {}
 
@@ -212,7 +216,12 @@ class View:
     def unreadable(self, error: UnreadableError) -> KafkaError:
         """An object is missing: the head may have changed meanwhile (NotHereError: it is read again), else that is an
         error."""
-        if self.written() is None and self._read_ms <= error.since_ms:
+        text, since_ms = self._lost
+        if text != str(error) or since_ms < error.since_ms - LOST_MS:  # else it was asked for again meanwhile
+            text, since_ms = str(error), error.since_ms
+        self._lost = ("", 0)
+        if self.written() is None and self._read_ms <= since_ms:
+            self._lost = text, since_ms
             self.load()
             if self._loading is not None:
                 raise NotHereError(self._loading)
