@@ -45,6 +45,7 @@ class Content:
         end_offset: int,
         size: int,
         newest: tuple[int, int],
+        written_ms: int,
         log: File,
         sections: list[File | bytes | None],
         epochs: tuple[tuple[int, int], ...],
@@ -53,6 +54,7 @@ class Content:
         self.end_offset = end_offset
         self.size = size
         self._newest = newest
+        self._written_ms = written_ms
         self._log = log
         self._sections = sections
         self._epochs = epochs
@@ -106,6 +108,7 @@ class Content:
             self._tail_crc,
             self._epochs,
             self._aborted_from,
+            self._written_ms,
         )
 
     def close(self) -> None:
@@ -136,11 +139,13 @@ def open_content(log: Log, base_offset: int) -> Content | None:
     if file is None:
         return None
     cache = log.leader_epoch_cache
+    newest = segment.newest_timestamp()
     return Content(
         base_offset,
         end,
         segment.size,
-        (segment.newest_timestamp(), segment.newest_timestamp_offset()),
+        (newest, segment.newest_timestamp_offset()),
+        segment.kept_since_ms() if newest < 0 else -1,
         file,
         [
             optional(segment.index.stored.path),

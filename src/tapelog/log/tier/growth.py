@@ -91,6 +91,7 @@ def reference(page: Page, name: str) -> PageRef:
         max(entry.max_timestamp for entry in entries),
         sum(entry.count if isinstance(entry, PageRef) else 1 for entry in entries),
         sum(entry.log_bytes if isinstance(entry, PageRef) else entry.log_size for entry in entries),
+        max(entry.written_ms for entry in entries),
     )
 
 

@@ -45,6 +45,13 @@ class SegmentEntry:
     """(leader epoch, first offset of it in this segment), in order."""
     aborted_from: int = -1
     """The least first offset of the transactions whose abortion is noted here; -1 if there are none."""
+    written_ms: int = -1
+    """When it was written last, by the wall clock of who copied it: noted where no record has a timestamp."""
+
+    @property
+    def kept_since_ms(self) -> int:
+        """From when on retention.ms counts; -1 if nothing tells."""
+        return self.max_timestamp if self.max_timestamp >= 0 else self.written_ms
 
     @property
     def tail_size(self) -> int:
@@ -74,6 +81,13 @@ class PageRef:
     """Segments below it."""
     log_bytes: int
     """Bytes of batches below it."""
+    written_ms: int = -1
+    """The latest of its segments'."""
+
+    @property
+    def kept_since_ms(self) -> int:
+        """From when on retention.ms counts for the youngest of its segments; -1 if nothing tells."""
+        return max(self.max_timestamp, self.written_ms)
 
 
 Entry: TypeAlias = SegmentEntry | PageRef
@@ -244,7 +258,11 @@ def _segment_json(entry: SegmentEntry) -> dict[str, Any]:
         "tail_crc32c": f"{entry.tail_crc:08x}",
         "epochs": [list(pair) for pair in entry.epochs],
         "aborted_from": entry.aborted_from,
-    }
+    } | _written_json(entry)
+
+
+def _written_json(entry: Entry) -> dict[str, int]:
+    return {"written_ms": entry.written_ms} if entry.written_ms >= 0 else {}
 
 
 def _segment(item: dict[str, Any]) -> SegmentEntry:
@@ -264,6 +282,7 @@ def _segment(item: dict[str, Any]) -> SegmentEntry:
         int(item["tail_crc32c"], 16),
         tuple((int(epoch), int(start)) for epoch, start in item["epochs"]),
         int(item["aborted_from"]),
+        int(item.get("written_ms", -1)),
     )
 
 
@@ -276,7 +295,7 @@ def _ref_json(ref: PageRef) -> dict[str, Any]:
         "max_timestamp": ref.max_timestamp,
         "count": ref.count,
         "log_bytes": ref.log_bytes,
-    }
+    } | _written_json(ref)
 
 
 def _ref(item: dict[str, Any]) -> PageRef:
@@ -288,4 +307,5 @@ def _ref(item: dict[str, Any]) -> PageRef:
         int(item["max_timestamp"]),
         int(item["count"]),
         int(item["log_bytes"]),
+        int(item.get("written_ms", -1)),
     )

@@ -22,8 +22,9 @@ class Trim:
 def plan(manifest: Manifest, pages: Mapping[str, Page], view: View) -> Trim | None:
     """What should go now; None if nothing. PageWantedError where an old page must be seen first.
 
-    Segments go whole and oldest first: those below the log's start, those without a record younger than retention.ms,
-    those without which at least retention.bytes stay. Where much is to go it may go in several trims.
+    Segments go whole and oldest first: those below the log's start, those without a record younger than retention.ms
+    (or, where none has a timestamp, that were written longer ago), those without which at least retention.bytes stay.
+    Where much is to go it may go in several trims.
     """
     if view.hold:
         return None
@@ -50,9 +51,9 @@ class _Budget:
         self.count = 0
         self.log_bytes = 0
 
-    def takes(self, end_offset: int, max_timestamp: int, log_bytes: int, count: int) -> bool:
+    def takes(self, end_offset: int, kept_since_ms: int, log_bytes: int, count: int) -> bool:
         """Whether this goes, too; counts it if so."""
-        late = self.limit_ms is not None and 0 <= max_timestamp < self.limit_ms
+        late = self.limit_ms is not None and 0 <= kept_since_ms < self.limit_ms
         large = self.excess - self.log_bytes >= log_bytes
         if end_offset > self.start and not late and not large:
             return False
@@ -68,10 +69,10 @@ def _spend(entries: Sequence[Entry], pages: Mapping[str, Page], budget: _Budget)
         if entry.end_offset <= budget.oldest:
             continue
         if isinstance(entry, SegmentEntry):
-            if not budget.takes(entry.end_offset, entry.max_timestamp, entry.log_size, 1):
+            if not budget.takes(entry.end_offset, entry.kept_since_ms, entry.log_size, 1):
                 return False
         elif entry.first_offset < budget.oldest or not budget.takes(
-            entry.end_offset, entry.max_timestamp, entry.log_bytes, entry.count
+            entry.end_offset, entry.kept_since_ms, entry.log_bytes, entry.count
         ):
             page = pages.get(entry.name)
             if page is None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tapelog.log.tier import growth, layout, manifest
@@ -61,6 +63,23 @@ def test_a_head_is_read_as_it_was_written() -> None:
     head = growth.added(growth.empty("t", TOPIC_ID, 7, 0, WRITER), entry(0), WRITER)
     assert manifest.decode(head.encode()) == head
     assert (head.end_offset, head.count, head.log_bytes, head.sequence) == (10, 1, 1000, 2)
+
+
+def test_when_it_was_written_is_kept_of_a_segment_without_timestamps_and_of_its_page() -> None:
+    def written(number: int) -> SegmentEntry:
+        made = entry(number)
+        return replace(made, max_timestamp=-1, written_ms=1000 + number) if number == 3 else made
+
+    partition = Partition()
+    for number in range(3 * FAN_OUT):
+        partition.add(written(number))
+    (ref, *others), page = partition.head.refs, partition.pages[partition.head.refs[0].name]
+    assert isinstance(page.entries[3], SegmentEntry) and page.entries[3] == written(3)
+    assert (ref.written_ms, ref.kept_since_ms, ref.max_timestamp) == (1003, 1003, FAN_OUT - 1)
+    assert page.entries[3].kept_since_ms == 1003 and page.entries[4].kept_since_ms == 4
+    assert manifest.decode(partition.head.encode()) == partition.head
+    assert all(other.written_ms == -1 for other in others)
+    assert partition.head.encode().count(b"written_ms") == 1
 
 
 def test_every_damaged_byte_of_a_head_is_noticed() -> None:

@@ -149,6 +149,16 @@ def test_retention_counts_over_everything_and_moves_the_start(change: dict[str, 
     assert held.next(0, replace(VIEW, **change, hold=True)) is None, "a hold keeps everything"
 
 
+def test_retention_by_time_goes_by_when_a_segment_was_written_where_no_record_has_a_timestamp() -> None:
+    old, young = (replace(entry(number, timestamp=-1), written_ms=10**6 - 15 + 10 * number) for number in (0, 1))
+    unknown = entry(2, timestamp=-1)
+    machine = claimed(head(old, young, unknown))
+    write = machine.next(0, replace(VIEW, retention_ms=10))
+    assert isinstance(write, WriteHead) and write.manifest.start_offset == 10
+    write = claimed(head(old, young, unknown)).next(0, replace(VIEW, retention_ms=1))
+    assert isinstance(write, WriteHead) and write.manifest.start_offset == 20, "nothing tells of the last one"
+
+
 def test_objects_go_after_the_manifest_and_not_before_the_delay() -> None:
     view = replace(VIEW, start_offset=10)
     machine = claimed(head(entry(0), entry(1)))
