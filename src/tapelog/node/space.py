@@ -98,7 +98,7 @@ class Space:
         reserve = reserve_of(self.node.setting_int("tapelog.disk.reserve.bytes"), total)
         low = low_of(self.node.setting_int("tapelog.disk.low.bytes"), total)
         files, files_total = disk.free_files()
-        kept = min(FILES_RESERVE, files_total // RESERVE_SHARE)  # 0 where there is no bound
+        kept = min(FILES_RESERVE, files_total // RESERVE_SHARE) if reserve else 0  # also where there is no bound
         least = min(FILES_LOW, files_total // LOW_SHARE)
         return (
             _Room(free, reserve, low, f"has {_size(free)} of room left", _size),

@@ -20,8 +20,8 @@ from tapelog.sim.entropy import SimEntropy
 from tapelog.sim.nodes import DirNode, FileNode
 
 OPEN_FILES_MAX: Final = 12
-FILES: Final = 1_000_000
 """So few that logs have to give files back all the time."""
+FILES: Final = 1_000_000
 
 
 class SimFile:

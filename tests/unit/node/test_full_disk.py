@@ -143,6 +143,13 @@ def test_a_disk_that_can_hold_no_more_files_is_full_however_many_bytes_are_free(
     assert "there is room again: logs can hold 1250 more files (inodes). Producers are served" in caplog.text
 
 
+def test_without_a_reserve_of_bytes_there_is_none_of_files() -> None:
+    rig = Rig(tapelog_disk_reserve_bytes="0")
+    rig.create()
+    leave_files(rig, 0)
+    assert rig.produce().error_code == 0
+
+
 def test_a_disk_without_files_or_bytes_serves_when_it_has_both_again(
     rig: Rig, caplog: pytest.LogCaptureFixture
 ) -> None:

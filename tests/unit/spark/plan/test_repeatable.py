@@ -70,7 +70,7 @@ def test_an_upper_bound_of_time_which_narrows_nothing_leaves_them_as_they_are_wh
     assert planned(world(t=THERE), filters) == planned(world(t=[(0, 10**6), (5, 10**6)]), filters)
 
 
-def test_unless_told_otherwise_a_task_reads_a_million_offsets() -> None:
+def test_unless_told_otherwise_a_task_reads_as_many_offsets_as_a_piece_has() -> None:
     given = {"startingOffsets": '{"t":{"0":7}}', "endingOffsets": f'{{"t":{{"0":{7 + 5 * PIECE_OFFSETS}}}}}'}
     there = world(t=[(0, 9 * PIECE_OFFSETS)])
     plan = plan_batch(options(repeatable="true", **given), there)
