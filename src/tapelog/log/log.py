@@ -84,6 +84,8 @@ class Log(StoredLog):
     ) -> None:
         super().__init__(disk, directory, topic, partition, config, clock, loaded)
         self._rolled_at_ms = clock.wall_ms()
+        self._segment_bytes_most = LONG_MAX
+        self._segment_bytes = config.segment_bytes
         self._groups: list[Group] = []
         self._group: Group = Group(-1)
         self._base = 0
@@ -212,7 +214,7 @@ class Log(StoredLog):
         group = self._group
         position = self._position
         if position > 0 and (
-            position + size > config.segment_bytes
+            position + size > self._segment_bytes
             or last - self._base > RELATIVE_MAX
             or self._index_count * 12 + 24 > config.segment_index_bytes
             or self._waited_ms(group, max_timestamp, now_ms) > config.segment_ms - config.segment_jitter_ms
@@ -406,8 +408,14 @@ class Log(StoredLog):
     def update_config(self, config: LogConfig) -> None:
         """From the next append on. A log that has no tier any more begins where it does here."""
         self.config = config
+        self._segment_bytes = min(config.segment_bytes, self._segment_bytes_most)
         if not config.remote and self.local_start_offset > self.start_offset:
             self.increment_start_offset(self.local_start_offset)
+
+    def roll_beyond(self, size: int) -> None:
+        """From the next append on segments roll at this size, if segment.bytes is more: so that some can go."""
+        self._segment_bytes_most = size
+        self._segment_bytes = min(self.config.segment_bytes, size)
 
     def after_truncation(self, end_offset: int) -> None:
         """Internal to the log package: the segments were cut back; everything else follows."""

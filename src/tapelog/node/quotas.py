@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from tapelog.base.ports import DiskError, DiskFullError
 from tapelog.base.storage_bounds import DROP_OLDEST, Bound, longest_prefix, parse_prefix_bounds
+from tapelog.log.config import LONG_MAX
 from tapelog.log.segment import Segment
 from tapelog.node.quota_sizes import ASK_MS, HASTE_MS, QuotaSizes
 from tapelog.replication.partition import Partition
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 COUNT_MS: Final = 1_000
 PARTITIONS_PER_STEP: Final = 500
 PARTS: Final = 8
-"""Where the oldest go, an active segment is rolled at one in so many parts of its partition's share of the bound."""
+"""Where the oldest go, an active segment is rolled at one in so many parts of its partition's share of the bound, and
+by what is appended, between two looks at the clock, at one in so many of the whole."""
 ROLL_BYTES_LEAST: Final = 1 << 20
 SETTING: Final = "tapelog.max.bytes"
 PREFIXES: Final = "tapelog.max.bytes.prefixes"
@@ -79,6 +81,8 @@ class StorageQuotas:
             quota.topics[name] = None
         if bounds or partition.quotas:
             partition.bound_by(tuple(bounds))
+            parts = [max(ROLL_BYTES_LEAST, quota.limit // PARTS) for quota in bounds if not quota.rejects]
+            partition.log.roll_beyond(min(parts, default=LONG_MAX))
 
     def _quota(self, key: str, wanted: Quota, before: Mapping[str, Quota]) -> Quota:
         """The one of that key, as it is wanted; what it has counted so far stays."""

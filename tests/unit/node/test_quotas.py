@@ -187,6 +187,27 @@ def test_the_oldest_records_of_all_partitions_go_and_the_newest_stay() -> None:
     rig.node.invariants()
 
 
+@pytest.mark.parametrize("bound", ["topic", "prefix"])
+def test_of_more_than_the_bound_between_two_looks_the_newest_records_stay(bound: str) -> None:
+    rig = Rig(tapelog_max_bytes_prefixes=f"ord={16 * MB}:drop-oldest" if bound == "prefix" else "")
+    own = {"tapelog_max_bytes": str(16 * MB), "tapelog_max_bytes_policy": "drop-oldest"}
+    rig.create(**(own if bound == "topic" else {}))
+    for _ in range(400):  # 40 MB, and the clock stands still
+        assert write(rig) == 0
+    rig.node.pass_time(COUNTED_MS)
+    assert 13 * MB <= size_of(rig) <= 16 * MB
+    rig.node.invariants()
+
+
+def test_segments_are_as_large_as_ever_once_there_is_no_bound() -> None:
+    rig = Rig()
+    rig.create(tapelog_max_bytes=str(8 * MB), tapelog_max_bytes_policy="drop-oldest")
+    assert alter(rig, "tapelog.max.bytes", "-1", "orders") == 0
+    for _ in range(50):
+        assert write(rig) == 0
+    assert len(rig.partition().log.segments.items) == 1
+
+
 def test_compacted_topics_refuse_instead_of_losing_keys() -> None:
     rig = Rig()
     rig.create(tapelog_max_bytes=str(MB), tapelog_max_bytes_policy="drop-oldest", cleanup_policy="compact")
