@@ -350,10 +350,13 @@ class StoredLog:
 
     def delete(self, token: bytes) -> str:
         """Move the directory aside as `<topic>-<partition>.<token>-delete` and close; returns its new path.
-        The caller makes that durable (sync_dir of the parent) and removes the tree in the background."""
+        Readers that hold regions go on. The caller makes that durable (sync_dir of the parent) and removes the tree in
+        the background."""
         parent = self.directory.rpartition("/")[0]
         aside = f"{parent}/{names.delete_dir(self.topic, self.partition, token)}"
         self.disk.rename(self.directory, aside)
         self.directory = aside
         self.closed = True
+        for segment in self.segments.items:
+            segment.release()  # or their space is not free before other files need the descriptors
         return aside

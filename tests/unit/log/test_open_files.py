@@ -63,6 +63,20 @@ def test_many_logs_keep_few_files_open_and_lose_nothing(disk: SystemDisk, tmp_pa
         assert region is not None and region.read().count(b"value-") == 3
 
 
+def test_a_deleted_log_keeps_no_file_open_that_nobody_reads(disk: SystemDisk, tmp_path: Path) -> None:
+    (log,) = opened_logs(disk, tmp_path, 1)
+    before = descriptors(tmp_path)
+    append(log, b"sent")
+    log.write()
+    log.flush()
+    region = log.read(0, 1 << 20, log.end_offset, True)
+    assert region is not None
+    log.delete(bytes(16))
+    assert descriptors(tmp_path) == before + 1 and b"sent" in region.read()
+    del region
+    assert descriptors(tmp_path) == before, "or the space is not free although the files have gone"
+
+
 def test_a_region_that_is_being_sent_outlives_the_file_that_was_given_back(disk: SystemDisk, tmp_path: Path) -> None:
     logs = opened_logs(disk, tmp_path, 30)
     for log in logs:
