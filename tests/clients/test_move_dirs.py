@@ -125,6 +125,13 @@ def test_kafkas_tools_move_a_replica_and_tape_moves_it_back(
     assert read(broker.bootstrap, len(load.acknowledged)) == load.acknowledged
 
 
+def test_a_directory_that_the_broker_does_not_have_is_not_called_empty(broker: Broker, tape: Tape) -> None:
+    here, there = directories(tape, broker)
+    tape("broker", "move-dir", "1", "--from", here + "/", "--to", there, "-b", broker.bootstrap, code=4)
+    assert f"no log directory {here}/" in tape.err and there in tape.err
+    assert directories(tape, broker) == (here, there)
+
+
 def test_rot_on_the_only_nodes_disk_is_mended_from_the_tier(tmp_path: Path) -> None:
     settings = {"remote.log.storage.system.enable": True, "log.retention.check.interval.ms": 300}
     config = {"remote.storage.enable": "true", "internal.segment.bytes": "100000"}

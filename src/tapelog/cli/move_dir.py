@@ -71,7 +71,13 @@ def move_dir(
         if not found:
             raise CliError(f"there is no broker {broker}", "`tape broker list` shows them", EXIT_NOT_FOUND)
         node = found[0].node
-        held, _ = _held(wire, node)
+        held, _, directories = _held(wire, node)
+        if source is not None and source not in directories:  # or a slip would read: there is nothing left in it
+            raise CliError(
+                f"broker {broker} has no log directory {source}",
+                f"it has {', '.join(directories)}; `tape broker disks` shows more",
+                EXIT_NOT_FOUND,
+            )
         chosen = [
             one
             for one in held
@@ -96,8 +102,8 @@ def move_dir(
     )
 
 
-def _held(wire: Wire, node: Node) -> tuple[list[Replica], dict[tuple[str, int], int]]:
-    """The broker's replicas, and of those that are on their way how many offsets they lack."""
+def _held(wire: Wire, node: Node) -> tuple[list[Replica], dict[tuple[str, int], int], list[str]]:
+    """The broker's replicas, of those that are on their way how many offsets they lack, and its directories."""
     told = wire.ask(DescribeLogDirsRequest(topics=None), DescribeLogDirsResponse, node)
     held, moving = [], {}
     for directory in told.results:
@@ -107,7 +113,7 @@ def _held(wire: Wire, node: Node) -> tuple[list[Replica], dict[tuple[str, int], 
                     moving[topic.name, part.partition_index] = part.offset_lag
                 else:
                     held.append(Replica(topic.name, part.partition_index, directory.log_dir, part.partition_size))
-    return held, moving
+    return held, moving, [directory.log_dir for directory in told.results]
 
 
 def _begin(wire: Wire, node: Node, chosen: list[Replica], to: str) -> None:
@@ -134,7 +140,7 @@ def _wait(wire: Wire, node: Node, chosen: list[Replica], to: str) -> None:
     wanted = {(one.topic, one.index): one for one in chosen}
     told_s = time.monotonic()
     while True:
-        held, moving = patiently(partial(_held, wire, node))
+        held, moving, _ = patiently(partial(_held, wire, node))
         left = [key for key in wanted if key in moving]
         if not left:
             break
