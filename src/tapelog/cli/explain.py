@@ -25,7 +25,8 @@ _HINTS = {
     KafkaError.INVALID_PARTITIONS: "give --partitions a larger number: partitions can be added, never removed",
     KafkaError.INVALID_REPLICATION_FACTOR: "--replicas cannot exceed the number of brokers; leave it out, perhaps",
     KafkaError.INVALID_CONFIG: "`tape config describe topic NAME --all` lists every name with its value",
-    KafkaError.POLICY_VIOLATION: "the cluster's policy forbids it (a hold, tapelog.tier.hold?); ask who runs it",
+    KafkaError.POLICY_VIOLATION: "the cluster's policy forbids it: is its storage bound reached (`tape topic usage "
+    "{topic}`), is it under a hold (tapelog.tier.hold: `tape topic describe {topic}`)?",
     KafkaError.NON_EMPTY_GROUP: _LIVE_MEMBERS,
     KafkaError.UNKNOWN_MEMBER_ID: _LIVE_MEMBERS,
     KafkaError.REBALANCE_IN_PROGRESS: _LIVE_MEMBERS,

@@ -33,6 +33,11 @@ def test_live_members_are_the_reason_and_can_be_listed() -> None:
     assert "tape group describe billing" in explain(KafkaError(KafkaError.NON_EMPTY_GROUP), group="billing").hint
 
 
+def test_a_policy_that_refuses_may_be_a_bound_or_a_hold_and_both_can_be_seen() -> None:
+    hint = explain(KafkaError(KafkaError.POLICY_VIOLATION), topic="orders").hint
+    assert "`tape topic usage orders`" in hint and "tapelog.tier.hold" in hint
+
+
 def test_an_unknown_error_keeps_its_own_words() -> None:
     error = explain(KafkaError(KafkaError.KAFKA_STORAGE_ERROR, "disk on fire"))
     assert "disk on fire" in error.message and error.exit_code == 1
