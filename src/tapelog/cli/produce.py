@@ -18,7 +18,7 @@ from rich.text import Text
 
 from tapelog.cli.connect import Connection, missing_topic, near_name
 from tapelog.cli.options import DEFAULT_BOOTSTRAP, Bootstrap, Json, Properties, Timeout, Topic
-from tapelog.cli.output import EXIT_NOT_FOUND, EXIT_USAGE, CliError, emit, remark
+from tapelog.cli.output import EXIT_FAILED, EXIT_NOT_FOUND, EXIT_USAGE, CliError, emit, remark
 from tapelog.cli.units import parse_moment_ms, parse_pair
 
 QUEUE_WAIT_S = 0.5
@@ -245,11 +245,18 @@ def _conclude(connection: Connection, topic: str, known: Collection[str], delive
 
 
 def _why(connection: Connection, error: KafkaError, topic: str) -> CliError:
-    """A record that timed out because its topic is not there (and is not created by use) should say so."""
+    """A record that timed out although the cluster answers: its topic is not there (and is not created by use), or it
+    is refused with errors that clients retry, which a full disk is one of."""
     if error.code() == KafkaError._MSG_TIMED_OUT:
         known = connection.metadata().topics
         if topic not in known:
             return missing_topic(topic, known)
+        return CliError(
+            f"the cluster answers, but did not accept this within {connection.timeout_s:g} s",
+            f"`tape broker disks` shows whether a disk is full, `tape topic describe {topic}` whether its replicas are "
+            "in sync; a slow one may need a longer --timeout",
+            EXIT_FAILED,
+        )
     return connection.explained(error, topic=topic)
 
 

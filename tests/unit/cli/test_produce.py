@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
+from confluent_kafka import KafkaError
 
 from tapelog.cli.output import CliError
-from tapelog.cli.produce import Outgoing, from_json, from_line
+from tapelog.cli.produce import Delivered, Outgoing, _conclude, from_json, from_line
 
 DEFAULTS = Outgoing(None, b"default", (("h", b"1"),), 2, 99)
 
@@ -40,3 +44,13 @@ def test_a_bad_json_line_is_an_error_that_shows_how(text: str) -> None:
         from_json(text, DEFAULTS)
     assert caught.value.exit_code == 2
     assert "per line" in caught.value.hint
+
+
+@pytest.mark.parametrize(("topic", "code", "hint"), [("orders", 1, "`tape broker disks`"), ("ordres", 4, "`orders`")])
+def test_a_record_that_timed_out_although_the_cluster_answers_is_told_so(topic: str, code: int, hint: str) -> None:
+    delivered = Delivered()
+    delivered.first_error = KafkaError(KafkaError._MSG_TIMED_OUT)
+    answering: Any = SimpleNamespace(timeout_s=10.0, metadata=lambda: SimpleNamespace(topics={"orders": None}))
+    with pytest.raises(CliError) as caught:
+        _conclude(answering, topic, ["orders"], delivered)
+    assert caught.value.exit_code == code and hint in caught.value.hint
