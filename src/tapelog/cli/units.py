@@ -33,6 +33,7 @@ _DURATION_MS = {
     "w": 7 * DAY_MS,
     "y": 365 * DAY_MS,
 }
+_SIZES = (".bytes", ".buffer.size", ".bytes.per.second")
 _SIZE = {
     "": 1,
     "b": 1,
@@ -100,12 +101,13 @@ def parse_moment_ms(text: str, now_ms: int) -> int:
 def config_value(name: str, value: str) -> str:
     """The value to store for a Kafka config: durations and sizes become the plain numbers that Kafka wants.
 
-    `retention.ms=7d` stores 604800000 and `segment.bytes=64MiB` stores 67108864; anything else passes unchanged.
+    `retention.ms=7d` stores 604800000, `segment.bytes=64MiB` 67108864, and so do `….buffer.size` and
+    `….bytes.per.second`; anything else passes unchanged.
     """
     try:
         if name.endswith(".ms"):
             return str(parse_duration_ms(value))
-        if name.endswith(".bytes") and not value.lstrip("-").isdigit():
+        if name.endswith(_SIZES) and not value.lstrip("-").isdigit():
             return str(parse_size(value))
     except ValueError:
         pass
