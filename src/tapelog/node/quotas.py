@@ -48,11 +48,13 @@ class StorageQuotas:
         self._grown: dict[str, int] = {}
         """What each bound has taken here since others were asked."""
         self._haste = False
+        self._dropped: dict[str, int] = {}
+        """When the oldest went for a bound, until it is kept: what others hold is asked for anew before more go."""
 
     def configured(self) -> None:
         """Settings have changed, or it begins: which bounds there are, and whom they bind."""
         self._prefixes = parse_prefix_bounds(self.node.metadata.text(PREFIXES))
-        before, self.quotas = self.quotas, {}
+        before, self.quotas, self._dropped = self.quotas, {}, {}
         for state in self.node.topics.values():
             for partition in state.partitions:
                 if partition is not None:
@@ -130,13 +132,16 @@ class StorageQuotas:
         """Count all of them, a number of partitions at a time, and make room where there is too much."""
         quotas = list(self.quotas.items())
         self._haste = self._hasty()
-        if self.sizes.ask([name for _, quota in quotas for name in quota.topics], HASTE_MS if self._haste else ASK_MS):
+        patience_ms = HASTE_MS if self._haste else COUNT_MS if self._dropped else ASK_MS
+        stale_ms = self.sizes.since_ms()  # what comes of the question below is for the next time
+        if self.sizes.ask([name for _, quota in quotas for name in quota.topics], patience_ms):
             self._grown = {}
         for key, quota in quotas:
             names = [name for name in quota.topics if name in self.node.topics]
             quota.topics = dict.fromkeys(names)
             if not names:
                 self.quotas.pop(key, None)
+                self._dropped.pop(key, None)
                 continue
             quota.begin_count()
             size, led = 0, []
@@ -150,10 +155,20 @@ class StorageQuotas:
             quota.elsewhere = self.sizes.elsewhere(names)
             if quota.total > quota.limit - quota.limit // PARTS:
                 yield from self._retain(led, quota.limit // max(1, len(led)))
-                if quota.total > quota.limit and not quota.rejects:
+                if quota.total > quota.limit and not quota.rejects and self._know(key, quota, stale_ms):
                     self._drop(quota, led)
+                    self._dropped[key] = self.node.clock.monotonic_ms()
+            if quota.total <= quota.limit:
+                self._dropped.pop(key, None)
             self._tell(key, quota)
             yield
+
+    def _know(self, key: str, quota: Quota, stale_ms: int) -> bool:
+        """Whether it is known what others hold now: they have dropped their share, too, since this node did."""
+        dropped_ms = self._dropped.get(key)
+        if dropped_ms is None or not quota.elsewhere:
+            return True
+        return self.node.clock.monotonic_ms() - stale_ms >= dropped_ms + COUNT_MS
 
     def _led(self, topic: str) -> list[Partition]:
         state = self.node.topics.get(topic)

@@ -333,6 +333,11 @@ def test_what_is_elsewhere_counts_and_each_node_drops_only_its_share() -> None:
     rig.node.pass_time(COUNTED_MS)
     left = size_of(rig)
     assert 1.5 * MB < left < 4 * MB, "8 MiB of 16 are here, and 12 are too much: half of them go here"
+    rig.node.pass_time(10 * COUNTED_MS)
+    assert size_of(rig) == left, "what the others said is older than that: they have dropped their half, too"
+    core.quotas.sizes.since_ms = lambda: 0  # type: ignore[method-assign]
+    rig.node.pass_time(COUNTED_MS)
+    assert size_of(rig) < left, "they say it again"
 
 
 def test_a_topic_on_hold_refuses_instead_of_losing_records() -> None:
