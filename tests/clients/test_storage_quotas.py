@@ -112,6 +112,30 @@ def test_the_oldest_records_make_room_and_a_consumer_goes_on_behind_them() -> No
         consumer.close()
 
 
+def test_in_a_cluster_all_replicas_let_the_oldest_go_and_no_more_than_that() -> None:
+    bound = 16 * MB
+    with Cluster(nodes=3) as cluster:
+        create(
+            cluster.bootstrap,
+            "clicks",
+            partitions=3,
+            replicas=3,
+            tapelog_max_bytes=str(bound),
+            tapelog_max_bytes_policy="drop-oldest",
+        )
+        producer = Producer({"bootstrap.servers": cluster.bootstrap, "queue.buffering.max.kbytes": 1 << 20})
+        for number in range(1200):  # 60 MB, faster than anybody looks
+            producer.produce("clicks", bytes(50_000), partition=number % 3)
+        assert producer.flush(60) == 0
+
+        def held() -> dict[str, int]:
+            (row,) = usage(cluster.bootstrap, "clicks")["topics"]
+            return {"leaders": row["bytes"], "all": row["replicas_bytes"]}
+
+        until(lambda: held()["all"] <= 3 * bound, "replicas that follow drop as their leaders do")
+        assert held()["leaders"] >= bound // 2
+
+
 def test_a_bound_counts_leaders_on_all_nodes_of_a_cluster() -> None:
     with Cluster(nodes=3, settings={"tapelog.max.bytes.prefixes": f"logs.={MB}"}) as cluster:
         create(cluster.bootstrap, "logs.a", partitions=3, replicas=3)

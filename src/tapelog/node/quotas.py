@@ -146,6 +146,7 @@ class StorageQuotas:
             quota.begin_count()
             size, led = 0, []
             for name in names:
+                self._follow(name)
                 for partition in self._led(name):
                     size += partition.log.size_bytes
                     led.append(partition)
@@ -169,6 +170,22 @@ class StorageQuotas:
         if dropped_ms is None or not quota.elsewhere:
             return True
         return self.node.clock.monotonic_ms() - stale_ms >= dropped_ms + COUNT_MS
+
+    def _follow(self, topic: str) -> None:
+        """What leaders have let go of goes here, too, before retention would look."""
+        state = self.node.topics.get(topic)
+        for partition in state.partitions if state is not None else ():
+            if partition is None or partition.leading or partition.closed or partition.offline:
+                continue
+            held = partition.log
+            items = held.segments.items
+            if len(items) > 1 and items[1].base_offset <= held.start_offset:
+                try:
+                    self.node.housekeeping.retain((topic, partition.index))
+                except DiskFullError:
+                    pass
+                except DiskError as error:
+                    self.node.storage_broke(error, held.disk)
 
     def _led(self, topic: str) -> list[Partition]:
         state = self.node.topics.get(topic)
