@@ -388,17 +388,17 @@ class NodeCore(NodeApi):
     def next_producer_id(self, done: Callable[[int | KafkaError], None]) -> None:
         self.producer_ids.next(done)
 
-    def start_offsets_moved(self, done: Callable[[KafkaError | None], None]) -> None:
-        failure: KafkaError | None = None
+    def start_offsets_moved(self, done: Callable[[list[Disk]], None]) -> None:
+        unwritten: list[Disk] = []
         for directory in self.directory.every:
             try:
                 if directory.start_offsets_moved():
                     directory.write_start_offsets()
             except DiskError as error:
-                failure = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
+                unwritten.append(directory.disk)
                 if not isinstance(error, DiskFullError):
                     self.storage_broke(error, directory.disk)
-        done(failure)
+        done(unwritten)
 
     def disk_failed(self, partition: Partition, error: DiskError) -> None:
         self.storage.suspect(error, partition.log.disk)

@@ -232,8 +232,8 @@ class NodeApi:
         """A producer id that was never given out before."""
         raise NotImplementedError
 
-    def start_offsets_moved(self, done: Callable[[KafkaError | None], None]) -> None:
-        """Make moved start offsets durable, then call done; with an error if they could not be."""
+    def start_offsets_moved(self, done: Callable[[list[Disk]], None]) -> None:
+        """Make moved start offsets durable, then call done; with the disks on which they could not be."""
         raise NotImplementedError
 
     def disk_failed(self, partition: Partition, error: DiskError) -> None:

@@ -197,6 +197,27 @@ def test_only_the_partitions_of_the_full_directory_are_refused_and_new_ones_go_e
     assert [rig.produce(topic="next", index=index).error_code for index in range(3)] == [0] * 3
 
 
+def test_records_are_deleted_in_other_directories_while_one_has_not_a_byte_for_its_new_starts() -> None:
+    rig = Rig(directories=("logs", "more"))
+    rig.create(partitions=2)
+    there = [rig.partition(index=index).log.directory.startswith("more") for index in range(2)].index(True)
+    for index in range(2):
+        rig.produce(rig.batch(b"a", b"b", b"c"), index=index)
+
+    def delete(offset: int, *indexes: int) -> list[tuple[int, int]]:
+        parts = [DeleteRecordsPartition(partition_index=index, offset=offset) for index in indexes]
+        request = DeleteRecordsRequest(topics=[DeleteRecordsTopic(name=TOPIC, partitions=parts)], timeout_ms=1000)
+        answers = rig.client.call(request, 2).topics[0].partitions
+        return [(part.error_code, part.low_watermark) for part in answers]
+
+    leave(rig, 0, rig.node.others["more"])
+    refused = (int(ErrorCode.KAFKA_STORAGE_ERROR), -1)
+    assert delete(1, there, 1 - there) == [refused, (0, 1)]
+    assert delete(2, 1 - there) == [(0, 2)]
+    leave(rig, 2 * LOW, rig.node.others["more"])
+    assert delete(1, there) == [(0, 1)]
+
+
 def test_coordinators_partitions_may_use_the_reserve_and_others_may_not(rig: Rig) -> None:
     leave(rig, RESERVE - 1)
     assert rig.partition().lacks_room

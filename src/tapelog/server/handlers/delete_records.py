@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tapelog.base.ports import Disk
 from tapelog.base.timers import Timer
 from tapelog.replication.partition import Partition
 from tapelog.replication.waiting import FetchWaiter
@@ -38,6 +39,16 @@ class PendingDelete(FetchWaiter):
         self.timer: Timer | None = None
         self.waiting: list[tuple[Partition, int, DeleteRecordsPartitionResult]] = []
         """Partitions, where they shall begin, and their part of the answer."""
+
+    def without(self, unwritten: list[Disk]) -> None:
+        """On these disks the new starts are not: only partitions that are there fail."""
+        waiting, self.waiting = self.waiting, []
+        for partition, offset, part in waiting:
+            if any(disk is partition.log.disk for disk in unwritten):
+                part.error_code = int(ErrorCode.KAFKA_STORAGE_ERROR)
+                part.low_watermark = -1
+            else:
+                self.waiting.append((partition, offset, part))
 
     def start(self, timeout_ms: int) -> None:
         """Answer now, or when the followers have followed."""
@@ -107,14 +118,9 @@ def handle(node: NodeApi, call: Call, request: DeleteRecordsRequest) -> None:
             part.low_watermark = partition.log.start_offset
             pending.waiting.append((partition, offset, part))
 
-    def written(error: KafkaError | None) -> None:
-        if error is None:
-            pending.start(request.timeout_ms)
-            return
-        for topic in response.topics:
-            for part in topic.partitions:
-                part.error_code = part.error_code or int(error.code)
-        call.reply(response)
+    def written(unwritten: list[Disk]) -> None:
+        pending.without(unwritten)
+        pending.start(request.timeout_ms)
 
     node.start_offsets_moved(written)
 
