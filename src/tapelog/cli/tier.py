@@ -10,7 +10,7 @@ import typer
 from rich.text import Text
 
 from tapelog.cli.options import DEFAULT_BOOTSTRAP, Bootstrap, Json, Properties, Timeout
-from tapelog.cli.output import EXIT_ERR, CliError, emit, error_console, remark, table
+from tapelog.cli.output import EXIT_ERR, EXIT_NOT_FOUND, CliError, emit, error_console, remark, table
 from tapelog.cli.units import format_duration, format_moment, format_size
 
 app = typer.Typer(
@@ -54,14 +54,20 @@ def status(
     document = described(told, topics or [])
     for text in remarks:
         remark(text)
+    tiered = [one["topic"] for one in document["topics"]]
+    for name in topics or []:
+        if name not in tiered:
+            remark(f"no broker leads a tiered partition of {name}: see tape topic describe {name}")
     now_ms = int(time.time() * 1000)
-    emit(json, document, lambda: list(_drawn(document, now_ms)))
+    emit(json, document, lambda: list(_drawn(document, now_ms, some=bool(topics))))
 
 
-def _drawn(document: dict[str, Any], now_ms: int) -> Any:
+def _drawn(document: dict[str, Any], now_ms: int, *, some: bool = False) -> Any:
     for one in document["brokers"]:
         since = format_moment(one["failing_since_ms"])
         yield Text(f"broker {one['broker']} cannot use the tier since {since}: {one['error']}", style="red")
+    if not document["topics"] and some:
+        return  # those that were asked for are not; others may be
     if not document["topics"]:
         yield Text("no topic is tiered: tape topic create NAME --set remote.storage.enable=true")
         return
@@ -111,27 +117,23 @@ def verify(
 
     from tapelog.cli.connect import Connection
     from tapelog.cli.tier_bucket import Bucket, failed, opened, place_of
-    from tapelog.cli.tier_verify import verify_partition
+    from tapelog.cli.tier_verify import verify_bucket
     from tapelog.log.tier.store import StoreError
 
     place = place_of(None if url is not None else Connection(bootstrap, properties, timeout), url, endpoint)
-    bucket = Bucket(opened(place))
     told = _Progress(quiet=json)
-    found, unknown = [], []
     try:
-        for topic_id, document in bucket.topics():
-            if document is None:
-                unknown.append(topic_id.hex())
-            elif not topics or document.name in topics:
-                for partition in bucket.partitions(topic_id):
-                    told.at(f"{document.name}-{partition}")
-                    one = verify_partition(bucket, topic_id, document.name, partition, quick=quick, tell=told.add)
-                    if one is not None:
-                        found.append(one)
+        found, unknown, missing = verify_bucket(Bucket(opened(place)), topics or [], quick=quick, progress=told)
     except StoreError as error:
         raise failed(place, error) from None
     finally:
         told.end()
+    if missing:
+        raise CliError(
+            f"not in the bucket: {', '.join(missing)}",
+            "tape tier restore --all --dry-run lists what is",
+            EXIT_NOT_FOUND,
+        )
     problems = [problem for one in found for problem in one.problems]
     result = {
         "url": place.url,
@@ -155,7 +157,8 @@ def _verified(result: dict[str, Any]) -> list[Text]:
     for id_text in result["topics_without_document"]:
         lines.append(Text(f"topic id {id_text}: no topic.json", style="yellow"))
     count = len(result["problems"])
-    verdict = f"{count} problem{'' if count == 1 else 's'}" if count else "all is well"
+    well = "all is well" if result["partitions"] else f"there is nothing to check in {result['url']}"
+    verdict = f"{count} problem{'' if count == 1 else 's'}" if count else well
     lines.append(Text(f"{what}: {verdict}"))
     return lines
 

@@ -15,7 +15,7 @@ from confluent_kafka.admin import NewTopic
 
 from tapelog.base import ids
 from tapelog.cli.connect import Connection
-from tapelog.cli.output import CliError
+from tapelog.cli.output import EXIT_NOT_FOUND, CliError
 from tapelog.cli.tier_bucket import Bucket
 from tapelog.log.tier.document import DocumentError
 from tapelog.log.tier.restoring import SETTING, Restore, Span
@@ -115,7 +115,11 @@ def carry_out(
     known = [name for plan in found for name in (plan.name, ids.to_text(plan.document.topic_id))]
     missing = [name for name in wanted if name not in known]
     if missing:
-        raise CliError(f"not in the bucket: {', '.join(missing)}", "tape tier restore --all --dry-run lists what is")
+        raise CliError(
+            f"not in the bucket: {', '.join(missing)}",
+            "tape tier restore --all --dry-run lists what is",
+            EXIT_NOT_FOUND,
+        )
     there = connection.metadata()
     foreign = [plan.name for plan in found if plan.document.cluster_id != there.cluster_id]
     if foreign and not take_over and not dry_run:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import Protocol
 
+from tapelog.base import ids
 from tapelog.cli.tier_bucket import Bucket
 from tapelog.log.tier import layout
 from tapelog.log.tier.content import DamagedError, check_batches, extend_crc32c
@@ -33,6 +35,40 @@ class Verified:
     leftover_objects: int = 0
     """Named by nobody: uploads under way, or left by a crash; the leader collects them."""
     problems: list[str] = field(default_factory=list)
+
+
+class Progress(Protocol):
+    """Hears how far it is."""
+
+    def at(self, what: str) -> None:
+        """It begins with this."""
+
+    def add(self, size: int) -> None:
+        """So many bytes more are done with."""
+
+
+def verify_bucket(
+    bucket: Bucket, wanted: Sequence[str], *, quick: bool, progress: Progress
+) -> tuple[list[Verified], list[str], list[str]]:
+    """Look at topics by name or id, all if none is named: what was found, ids of those without a document, and what
+    was named and is not there."""
+    found: list[Verified] = []
+    unknown: list[str] = []
+    met: list[str] = []
+    for topic_id, document in bucket.topics():
+        id_text, known = ids.to_text(topic_id), document or bucket.known(topic_id)
+        name = id_text if known is None else known.name
+        if wanted and name not in wanted and id_text not in wanted:
+            continue
+        met += [name, id_text]
+        if document is None:
+            unknown.append(id_text)
+        for partition in [] if known is None else bucket.partitions(topic_id):
+            progress.at(f"{name}-{partition}")
+            one = verify_partition(bucket, topic_id, name, partition, quick=quick, tell=progress.add)
+            if one is not None:
+                found.append(one)
+    return found, unknown, [name for name in wanted if name not in met]
 
 
 def verify_partition(

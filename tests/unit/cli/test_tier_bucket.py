@@ -6,8 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from tapelog.base import ids
 from tapelog.cli.app import run
-from tapelog.cli.tier import _verified
+from tapelog.cli.tier import _drawn, _verified
+from tapelog.log.tier import growth, layout
+from tapelog.log.tier.growth import Writer
+from tapelog.node.directory_mark import Memory
+from tapelog.node.directory_store import DirectoryBackend
 
 
 @pytest.mark.parametrize("there", [True, False])
@@ -32,3 +37,33 @@ def test_a_url_that_is_none_is_answered_with_some_that_are(capsys: pytest.Captur
 def test_problems_are_counted(count: int, words: str) -> None:
     result = {"segments": 3, "bytes": 9, "partitions": [{}], "leftover_objects": 0, "topics_without_document": []}
     assert _verified({**result, "problems": ["p"] * count})[-1].plain.endswith(f": {words}")
+
+
+def test_a_topic_that_is_not_in_the_bucket_is_not_said_to_be_well(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = f"file://{tmp_path}/tier"
+    DirectoryBackend(f"{tmp_path}/tier", Memory(f"{tmp_path}/note", own=True)).put("other", b"1")
+    assert run(["tier", "verify", "--url", url]) == 0
+    assert f"nothing to check in {url}" in capsys.readouterr().out
+    assert run(["tier", "verify", "oders", "--url", url]) == 4
+    assert "not in the bucket: oders" in capsys.readouterr().err
+
+
+def test_a_topic_without_its_document_is_verified_all_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    backend, topic_id = DirectoryBackend(f"{tmp_path}/tier", Memory(f"{tmp_path}/note", own=True)), b"\x07" * 16
+    made = growth.empty("orders", topic_id, 0, 5, Writer(1, 9, "x", "cluster"))
+    backend.put(layout.manifest_name(topic_id, 0), made.encode())
+    backend.put(layout.partition_prefix(topic_id, 1) + layout.segment_name(0, 5, 1, "x"), b"1")
+    for name in ("orders", ids.to_text(topic_id)):
+        assert run(["tier", "verify", name, "--url", f"file://{tmp_path}/tier"]) == 6
+        told = capsys.readouterr().out
+        assert "manifest.json is missing" in told and f"topic id {ids.to_text(topic_id)}: no topic.json" in told
+
+
+def test_that_a_topic_is_not_tiered_does_not_mean_that_none_is() -> None:
+    nothing: dict[str, list[str]] = {"topics": [], "brokers": []}
+    assert not list(_drawn(nothing, 0, some=True))
+    assert "no topic is tiered" in next(iter(_drawn(nothing, 0))).plain
