@@ -31,6 +31,10 @@ VIEWS_MAX: Final = 2_000
 SEED_MS_MAX: Final = 60_000
 """So long a new replica waits for the tier before it asks its leader again."""
 
+SAY_AGAIN_MS: Final = 60_000
+"""The same is not logged again within this time: readers meet what is damaged twice a second, as long as they wait."""
+SAID_MAX: Final = 100
+
 R = TypeVar("R")
 Written = Callable[[bytes, int], Manifest | None]
 
@@ -47,7 +51,8 @@ class TierReads(TierReading):
             node.setting_int("tapelog.tier.cache.bytes"),
             node.setting_int("remote.log.reader.threads"),
         )
-        self.pieces.complain = node.dispatcher.complain
+        self.pieces.complain = self._complain
+        self._said: dict[str, int] = {}
         self.pieces.quota.rate = lambda: node.setting_int("remote.log.manager.fetch.max.bytes.per.second")
         self._views: dict[tuple[bytes, int], View] = {}
 
@@ -86,6 +91,16 @@ class TierReads(TierReading):
         except Exception as error:
             self.pieces.complain(f"the tier cannot be read: {view.prefix}: {type(error).__name__}: {error}")
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)) from error
+
+    def _complain(self, line: str) -> None:
+        now_ms = self.node.clock.monotonic_ms()
+        if now_ms < self._said.get(line, 0):
+            return
+        self._said.pop(line, None)
+        if len(self._said) == SAID_MAX:
+            del self._said[next(iter(self._said))]
+        self._said[line] = now_ms + SAY_AGAIN_MS
+        self.node.dispatcher.complain(line)
 
     # --- for replicas ------------------------------------------------------------------------------------------------
 
