@@ -21,6 +21,8 @@ from tapelog.cli.records import Incoming, as_document, by_template, check_templa
 from tapelog.cli.units import parse_moment_ms
 
 POLL_S = 0.2
+STALLED_S = 10.0
+"""Records that are there and do not come for so long: the user is told, as clients do not tell what they try again."""
 BATCH_MAX = 500
 
 Place = tuple[str, int]
@@ -93,16 +95,39 @@ def _at_time(connection: Connection, places: list[Place], moment_ms: int | None)
     return {place: offset for place, (offset, _) in asked.items()}
 
 
+class Stalled:
+    """Tells once, each time that nothing comes of what is there."""
+
+    def __init__(self) -> None:
+        self._since = time.monotonic()
+        self._told = False
+
+    def look(self, came: bool, places: list[Place]) -> None:
+        """Whether something came, and of which partitions there should be more."""
+        if came:
+            self._since, self._told = time.monotonic(), False
+        elif places and not self._told and time.monotonic() - self._since >= STALLED_S:
+            self._told = True
+            names = ", ".join(f"{topic}[{number}]" for topic, number in places[:5])
+            remark(
+                f"nothing has come from {names} for {STALLED_S:.0f} s, though there is more; still waiting (Ctrl-C "
+                "ends). `tape cluster describe`, `tape tier status` and the brokers' logs tell why"
+            )
+
+
 def read_spans(connection: Connection, spans: dict[Place, Span]) -> Iterator[Incoming]:
     """Records of these spans, in the order in which the cluster gives them; ends when every span has ended."""
     open_places = {place for place, span in spans.items() if span.stop is None or span.start < span.stop}
     if not open_places:
         return
     consumer = connection.consumer("tape-consume", enable_partition_eof=True, auto_offset_reset="error")
+    stalled = Stalled()
     try:
         consumer.assign([TopicPartition(*place, spans[place].start) for place in sorted(open_places)])
         while open_places:
-            for message in consumer.consume(BATCH_MAX, POLL_S):
+            messages = consumer.consume(BATCH_MAX, POLL_S)
+            stalled.look(bool(messages), sorted(place for place in open_places if spans[place].stop is not None))
+            for message in messages:
                 place = (message.topic() or "", message.partition() or 0)
                 if _is_behind(message, place in open_places, spans.get(place)) or _is_end(connection, message):
                     if spans[place].stop is not None and (message.offset() or 0) >= (spans[place].stop or 0):
@@ -175,11 +200,12 @@ def _is_end(connection: Connection, message: Message) -> bool:
         return False
     if error.code() == KafkaError._PARTITION_EOF:
         return True
-    if error.code() == KafkaError._BAD_MSG:
+    if error.code() in (KafkaError._BAD_MSG, KafkaError.INVALID_MSG):  # the second: a broker found out before us
+        unchecked = ", and -X check.crcs=false shows it as it is" if error.code() == KafkaError._BAD_MSG else ""
         raise CliError(
             f"{message.topic()}[{message.partition()}] is damaged: {error.str()}",
             "on the brokers' machines `tape scrub DIR/node-N` names what is damaged there; `--offset N` reads on "
-            "behind it, and -X check.crcs=false shows it as it is",
+            f"behind it{unchecked}",
         )
     raise connection.explained(error, topic=message.topic() or "")
 

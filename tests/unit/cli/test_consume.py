@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError
 from confluent_kafka.admin import PartitionMetadata, TopicMetadata
 
 from tapelog.cli.connect import Connection
-from tapelog.cli.consume import Span, Wanted, all_led, first_offset, plan, read_spans
+from tapelog.cli.consume import Span, Stalled, Wanted, all_led, first_offset, plan, read_spans
 from tapelog.cli.output import CliError
 
 BOUNDS = {("t", 0): (10, 100), ("t", 1): (0, 0)}
@@ -129,3 +129,24 @@ def test_damage_that_follows_at_once_is_the_end_of_what_is_wanted() -> None:
 def test_damage_among_what_is_wanted_is_an_error() -> None:
     with pytest.raises(CliError, match=r"t\[0\] is damaged"):
         read({("t", 0): Span(0, 3)}, message(0, 0), message(0, 1, KafkaError._BAD_MSG))
+
+
+def test_who_waits_for_records_that_are_there_is_told_so_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr("tapelog.cli.consume.time", SimpleNamespace(monotonic=lambda: now[0]))
+    stalled = Stalled()
+
+    def told(seconds: float, came: bool, places: list[tuple[str, int]]) -> str:
+        now[0] += seconds
+        stalled.look(came, places)
+        return capsys.readouterr().err
+
+    place = ("orders", 3)
+    assert not told(9.0, False, [place])
+    assert not told(99.0, False, []), "at the end of what there is nobody wonders"
+    assert "orders[3]" in told(0.2, False, [place])
+    assert not told(99.0, False, [place])
+    assert not told(1.0, True, [place])
+    assert "orders[3]" in told(10.0, False, [place])
