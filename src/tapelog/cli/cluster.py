@@ -24,7 +24,8 @@ def describe(
         bool,
         typer.Option(
             "--check",
-            help="Exit code 5: brokers, replicas or votes missing; 6: no quorum, partitions offline or not writable.",
+            help="Exit code 5: brokers, replicas or votes missing; 6: no quorum, disks full, partitions offline or not "
+            "writable.",
         ),
     ] = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
@@ -46,5 +47,5 @@ def describe(
     emit(json, document(state), lambda: drawn(state, everything=everything))
     if check:
         lacking = state.under_replicated or state.gone or state.silent or state.voiceless
-        unusable = state.quorum_lost or state.offline or state.below_min_isr
+        unusable = state.quorum_lost or state.offline or state.below_min_isr or state.full
         raise typer.Exit(EXIT_ERR if unusable else EXIT_WARN if lacking else EXIT_OK)

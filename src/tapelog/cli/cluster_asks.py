@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from tapelog.cli.cluster_state import Broker, ClusterState, Partition, Quorum, Voter
-from tapelog.cli.disks import complaint
+from tapelog.cli.disks import complaint, state_of
 from tapelog.cli.output import EXIT_UNREACHABLE, CliError
 from tapelog.cli.raw import Node, RawError, Wire, check
 from tapelog.wire.errors import ErrorCode
@@ -77,6 +77,7 @@ def cluster_state(wire: Wire, *, sizes: bool = True, quorum: bool = True) -> Clu
             known,
             {key: part.partition_size for key, part in held(told).items()},
             tuple(remarks),
+            full_directories(told),
             trouble,
         )
 
@@ -230,6 +231,16 @@ def log_dirs(wire: Wire, found: Iterable[Broker], remarks: list[str]) -> dict[in
                 complaints = [complaint(broker.id, directory) for directory in answer.results]
                 remarks += [text for text in complaints if text is not None]
     return told
+
+
+def full_directories(told: dict[int, DescribeLogDirsResponse]) -> tuple[str, ...]:
+    """Those that take no records, as `broker:directory`."""
+    return tuple(
+        f"{broker}:{directory.log_dir}"
+        for broker, response in sorted(told.items())
+        for directory in response.results
+        if state_of(directory) == "full"
+    )
 
 
 def held(told: dict[int, DescribeLogDirsResponse]) -> dict[tuple[int, str, int], DescribeLogDirsPartition]:

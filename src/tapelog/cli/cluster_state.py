@@ -116,6 +116,8 @@ class ClusterState:
     quorum: Quorum | None = None
     sizes: dict[tuple[int, str, int], int] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
+    full: tuple[str, ...] = ()
+    """Log directories that take no records, as `broker:directory`."""
     quorum_error: str | None = None
     """Why the metadata quorum could not be asked; None if it answered, or does not tell us for other reasons."""
 
@@ -234,6 +236,7 @@ def document(state: ClusterState) -> dict[str, object]:
         "offline": [_partition(one) for one in state.offline],
         "under_replicated": [_partition(one) for one in state.under_replicated],
         "below_min_isr": [_partition(one) | {"min_isr": one.min_isr} for one in state.below_min_isr],
+        "full_directories": list(state.full),
         "moving": [_partition(one) for one in state.moving],
         "not_preferred": len(state.not_preferred),
     }

@@ -18,10 +18,12 @@ LOW_SHARE = 20
 
 
 def state_of(directory: DescribeLogDirsResult) -> str:
-    """In a word: offline, low (on room), cordoned or online."""
+    """In a word: offline, full (no room for records), low (on room), cordoned or online."""
     if directory.error_code:
         return "offline"
     total, free = directory.total_bytes, directory.usable_bytes
+    if total > 0 and free == 0:
+        return "full"
     if total > 0 and 0 <= free < min(LOW_BYTES, total // LOW_SHARE):
         return "low"
     return "cordoned" if directory.is_cordoned else "online"
@@ -33,6 +35,11 @@ def complaint(broker: int, directory: DescribeLogDirsResult) -> str | None:
     if state == "offline":
         return (
             f"broker {broker}: log directory {directory.log_dir} is offline: repair or replace the disk and restart it"
+        )
+    if state == "full":
+        return (
+            f"broker {broker}: {directory.log_dir} is full, records for its partitions are refused: shorten retention, "
+            "delete records or topics, or add a disk"
         )
     if state == "low":
         free = format_size(directory.usable_bytes)

@@ -89,9 +89,9 @@ class Space:
         if full != node.hub.full:
             node.hub.full = full
 
-    def no_more_files(self, path: str) -> bool:
-        """Whether a log directory is full although there are bytes."""
-        return path in self._states and self._states[path][1] == FULL
+    def is_full(self, path: str) -> bool:
+        """Whether a log directory takes no more records of clients: only the reserve is left, or too few files."""
+        return FULL in self._states.get(path, ())
 
     def _rooms(self, disk: Disk) -> tuple[_Room, _Room]:
         total, free = disk.total_bytes(), disk.free_bytes()

@@ -152,7 +152,7 @@ class Storage:
             home = self.node.directory.of(working) if working is not None else None
             if working is not None and home is not None:
                 total, free = _space(working)
-                free = 0 if self.space.no_more_files(path) else free
+                free = 0 if self.space.is_full(path) else free  # the reserve is not for those who ask
             shunned = home is not None and home.directory_id in cordoned_ids
             found.append(LogDir(path, working, total, free, shunned, home is None))
         return found

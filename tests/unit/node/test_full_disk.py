@@ -193,6 +193,8 @@ def test_only_the_partitions_of_the_full_directory_are_refused_and_new_ones_go_e
     leave(rig, RESERVE - 1, rig.node.others["more"])
     assert rig.produce(index=there).error_code == ErrorCode.KAFKA_STORAGE_ERROR
     assert rig.produce(index=1 - there).error_code == 0
+    assert rig.node.core is not None
+    assert [one.path for one in rig.node.core.log_dirs if one.usable_bytes == 0] == ["more"], "and that can be seen"
     rig.create("next", partitions=3)
     assert [rig.produce(topic="next", index=index).error_code for index in range(3)] == [0] * 3
 
