@@ -73,6 +73,7 @@ def _drawn(document: dict[str, Any], now_ms: int, *, some: bool = False) -> Any:
         return
     rows = []
     for one in document["topics"]:
+        known = all(part["start_offset"] >= 0 for part in one["by_partition"])  # else its leader has read no manifest
         trouble = one["error"] or ""
         if trouble and one["failing_since_ms"] >= 0:
             trouble = f"since {format_duration(max(0, now_ms - one['failing_since_ms']))}: {trouble}"
@@ -81,8 +82,8 @@ def _drawn(document: dict[str, Any], now_ms: int, *, some: bool = False) -> Any:
                 one["topic"],
                 one["partitions"],
                 format_size(one["local_bytes"]),
-                format_size(one["remote_bytes"]),
-                one["remote_segments"],
+                format_size(one["remote_bytes"]) if known else None,
+                one["remote_segments"] if known else None,
                 format_size(one["lag_bytes"]),
                 one["lag_segments"],
                 "hold" if one["hold"] else "",

@@ -67,3 +67,15 @@ def test_that_a_topic_is_not_tiered_does_not_mean_that_none_is() -> None:
     nothing: dict[str, list[str]] = {"topics": [], "brokers": []}
     assert not list(_drawn(nothing, 0, some=True))
     assert "no topic is tiered" in next(iter(_drawn(nothing, 0))).plain
+
+
+def test_what_no_leader_has_read_of_the_tier_is_not_said_to_be_nothing() -> None:
+    def cells(start_offset: int) -> list[list[str]]:
+        part = {"remote_bytes": 0, "remote_segments": 0, "start_offset": start_offset}
+        topic = {"topic": "orders", "partitions": 1, "local_bytes": 5, "lag_bytes": 0, "lag_segments": 0, "hold": False}
+        rest = {"state": "waiting", "error": None, "failing_since_ms": -1, "by_partition": [part]}
+        (shown,) = _drawn({"topics": [topic | part | rest], "brokers": []}, 0)
+        return [[str(cell) for cell in column.cells] for column in shown.columns]
+
+    assert cells(0)[3:5] == [["0 B"], ["0"]]
+    assert cells(-1)[3:5] == [["-"], ["-"]]
