@@ -157,6 +157,18 @@ def test_the_probe_of_a_store_that_does_not_answer_may_be_repeated() -> None:
     assert isinstance(run(scripts.probe("x"), store), UnavailableError)
 
 
+def test_what_a_probe_has_left_goes_with_the_next_one_of_that_node() -> None:
+    bucket = Bucket()
+    store = SimStore(bucket)
+    store.weather.lose_percent = 100
+    for token in ("1-aa", "1-bb", "11-cc"):
+        assert isinstance(run(scripts.probe(token), store), UnavailableError)
+    assert len(bucket.objects) == 3
+    store.weather.lose_percent = 0
+    assert run(scripts.probe("1-dd"), store) is None
+    assert list(bucket.objects) == ["probes/11-cc"], "another node may be at it"
+
+
 @pytest.mark.parametrize("url", ["", "s3:", "s3://", "ftp://x/y", "/tmp/x", "file://"])
 def test_a_url_that_is_none_says_what_one_looks_like(url: str) -> None:
     with pytest.raises(RefusedError, match="s3://bucket/prefix"):

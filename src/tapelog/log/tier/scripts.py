@@ -93,7 +93,10 @@ def play(script: Script, store: ObjectStore, ended: Callable[[StoreError | None]
 
 
 def probe(token: str) -> Script:
-    """Whether the store heeds the conditions of puts; RefusedError if not, and then it is no place for a tier."""
+    """Whether the store heeds the conditions of puts; RefusedError if not, and then it is no place for a tier.
+
+    token: `node-chance`. What earlier probes of that node left goes, too: killed, or not told that a put had arrived.
+    """
     name = f"{PROBES}{token}"
     try:
         version: Version = yield Put(name, token.encode(), ABSENT)
@@ -110,6 +113,11 @@ def probe(token: str) -> Script:
     except ConflictError as error:  # an answer was lost and the call repeated by the library, most likely
         raise UnavailableError(f"the store refused a conditional put that it should accept: {error}") from None
     yield Delete((name,))
+    node, _, _ = name.rpartition("-")
+    left: Listing = yield List(PROBES)
+    names = tuple(one.name for one in left.objects if node and one.name.rpartition("-")[0] == node)
+    if names:
+        yield Delete(names)
 
 
 def tell_topic(document: TopicDocument) -> Script:
