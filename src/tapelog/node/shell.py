@@ -17,7 +17,8 @@ from tapelog.node.memory import give_memory_back
 from tapelog.node.reactor import Reactor
 from tapelog.node.transport import Acceptor, Transport
 
-ROUNDS_MAX: Final = 1000
+SETTLE_MS: Final = 5
+"""So long connections that have more to say go on before the others are heard again."""
 IDLE_CHECK_MS: Final = 10_000
 TRIM_BYTES: Final = 64 << 20
 ROOM_PATIENCE_MS: Final = 10_000
@@ -48,9 +49,10 @@ class Shell:
         self._acceptors.append(Acceptor(self.reactor, listener, lambda sock, host: self._accepted(sock, host, name)))
 
     def settle(self) -> None:
-        """End of a wake-up."""
-        dispatcher = self.core.dispatcher
-        for _ in range(ROUNDS_MAX):
+        """End of a wake-up. Who has more to say than fits into it goes on in the next one."""
+        dispatcher, clock = self.core.dispatcher, self.core.clock
+        began_ms = -1
+        while True:
             self.core.settle()
             if dispatcher.dirty_connections:
                 dirty, dispatcher.dirty_connections = dispatcher.dirty_connections, []
@@ -67,6 +69,11 @@ class Shell:
             if dispatcher.closed_connections:
                 self._drop_closed()
             if not dispatcher.resumable:
+                break
+            if began_ms < 0:
+                began_ms = clock.monotonic_ms()
+            elif clock.monotonic_ms() - began_ms >= SETTLE_MS:
+                self.reactor.post(_nothing)  # it is to come back at once
                 break
             resumable, dispatcher.resumable = dispatcher.resumable, []
             for connection in resumable:
@@ -166,3 +173,7 @@ class Shell:
                 f"{unsent} bytes of answers are not read, more than tapelog.unsent.max.bytes; most of them here"
             )
             transport.forget_unsent()
+
+
+def _nothing() -> None:
+    """For the sake of the wake-up."""

@@ -6,8 +6,9 @@ JoinGroup or SyncGroup is answered when the others have come. A member that comm
 once: in Kafka its LeaveGroup waits behind its own JoinGroup, the client gives up after some seconds, and the group goes
 on with a member that is gone. What a connection can hold is bounded: one partial frame, `IN_FLIGHT_MAX` produces, one
 other request and what its sender says while it waits for others, and `OUTGOING_BYTES_MAX` unsent bytes before it stops
-starting new work. A large frame that is still on its way reserves room among all connections (`dispatch.Dispatcher`),
-and is not read on where there is none; a Produce does not start while the disk is behind (`Dispatcher.pressed`).
+starting new work. After `TURN_MAX` requests other than Produce in a row others have their turn. A large frame that is
+still on its way reserves room among all connections (`dispatch.Dispatcher`), and is not read on where there is none; a
+Produce does not start while the disk is behind (`Dispatcher.pressed`).
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ RESERVED_BYTES: Final = 1 << 20
 """A larger frame reserves this much when it begins, and then twice what has come of it."""
 SMALL_BYTES: Final = 1 << 16
 """A frame up to this never waits for room."""
+TURN_MAX: Final = 16
+"""So many requests that are no Produce are begun in a row, however many have come; Kafka begins one."""
 PRODUCE: Final = 0
 OFFSET_COMMIT: Final = 8
 JOIN_GROUP: Final = 11
@@ -191,7 +194,7 @@ class Connection:
         )
 
     def _parse(self, data: bytes) -> None:
-        pos, size = 0, len(data)
+        pos, size, begun = 0, len(data), 0
         self.wanted = 4
         while size - pos >= 4:
             length: int = read_i32_be(data, pos)
@@ -215,10 +218,17 @@ class Connection:
             ):
                 self.blocked = True
                 break
-            if produce and self.dispatcher.pressed:
-                self.blocked = True
-                self._hold_back()
-                break
+            if produce:
+                if self.dispatcher.pressed:
+                    self.blocked = True
+                    self._hold_back()
+                    break
+            elif not calls:  # all before it are answered
+                if begun == TURN_MAX:
+                    self.blocked = True
+                    self.sent()
+                    break
+                begun += 1
             self.only_produce = produce
             self.requests += 1
             self.dispatcher.dispatch(self, data, pos + 4, end)

@@ -90,6 +90,19 @@ def test_half_a_request_waits_for_its_other_half(house: House) -> None:
     assert client.answer(MetadataRequest(topics=None), 5).brokers
 
 
+def test_those_who_ask_for_very_much_at_once_do_not_keep_others_waiting(house: House) -> None:
+    asked, crowd = MetadataRequest(topics=None), [house.connect() for _ in range(10)]
+    other = house.connect()
+    for client in crowd:
+        client.send(client.frame(asked, 5) * 1000)
+    other.send(other.frame(API_VERSIONS, 0))
+    house.turn_until(lambda: other.receive() or other.received, "the answer of who asks once")
+    transports = house.shell.transports.values()
+    assert sum(transport.connection.requests for transport in transports) < 5000, "of ten thousand"
+    for _ in range(1000):
+        assert all(client.answer(asked, 5).brokers for client in crowd)
+
+
 def test_thousands_of_requests_at_once_are_answered_in_order(house: House) -> None:
     client = house.connect()
     client.send(b"".join(client.frame(API_VERSIONS, 0) for _ in range(5000)))

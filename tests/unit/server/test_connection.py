@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tapelog.server.call import Call
-from tapelog.server.connection import IN_FLIGHT_MAX, RESERVED_BYTES, SMALL_BYTES, Connection
+from tapelog.server.connection import IN_FLIGHT_MAX, RESERVED_BYTES, SMALL_BYTES, TURN_MAX, Connection
 from tapelog.server.dispatch import Dispatcher
 
-PRODUCE, FETCH = 0, 1
+PRODUCE, FETCH, METADATA = 0, 1, 3
 OFFSET_COMMIT, JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP = 8, 11, 12, 13, 14
 
 
@@ -115,6 +115,37 @@ def test_a_client_cannot_have_more_than_the_bounded_number_of_produces_in_flight
     for number in range(IN_FLIGHT_MAX):
         recorder.answer(number, b"x")
     assert len(recorder.started) == IN_FLIGHT_MAX + 5
+
+
+class Prompt(Recorder):
+    """Answers at once."""
+
+    def dispatch(self, connection: Connection, buf: bytes, start: int, end: int) -> None:
+        super().dispatch(connection, buf, start, end)
+        call = self.calls[-1]
+        call.chunks, call.done = [b"a"], True
+        connection.answered()
+
+
+def test_however_much_has_come_a_client_has_its_turn_and_then_others_have_theirs() -> None:
+    prompt = Prompt()
+    connection = Connection(prompt, 1, "127.0.0.1", "PLAINTEXT", 1000)
+    connection.feed(frame(METADATA) * (2 * TURN_MAX + 5))
+    for begun in (TURN_MAX, 2 * TURN_MAX, 2 * TURN_MAX + 5):
+        assert len(prompt.started) == len(connection.outgoing) == begun
+        for waiting in list(prompt.resumable):
+            prompt.resumable.remove(waiting)
+            waiting.resume()
+    assert not connection.blocked and not prompt.resumable
+    connection.feed(frame(METADATA))
+    assert len(connection.outgoing) == 2 * TURN_MAX + 6
+
+
+def test_produces_need_no_turn() -> None:
+    prompt = Prompt()
+    connection = Connection(prompt, 1, "127.0.0.1", "PLAINTEXT", 1000)
+    connection.feed(frame(PRODUCE) * (3 * TURN_MAX))
+    assert len(connection.outgoing) == 3 * TURN_MAX
 
 
 def test_a_client_that_does_not_read_its_answers_gets_no_new_work_done() -> None:
