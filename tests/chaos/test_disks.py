@@ -201,6 +201,41 @@ def test_a_full_disk_refuses_records_keeps_the_rest_going_and_recovers_by_itself
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("how", ["records", "topic"])
+def test_deletions_free_a_disk_on_which_another_program_has_taken_the_last_byte(tmp_path: Path, how: str) -> None:
+    disk = small_disk(tmp_path / "disk", tmp_path / "image", 128 << 20)
+    broker = Broker(data=disk.path / "data", settings={"log.segment.delete.delay.ms": 100})
+    try:
+        broker.start()
+        admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+        make_topic(broker.bootstrap, 1)
+        admin.create_topics([NewTopic("old", 1, 1, config={"segment.bytes": str(1 << 20)})])["old"].result(30)
+        old = Producer({"bootstrap.servers": broker.bootstrap})
+        for number in range(20_000):
+            old.produce("old", b"%d-" % number * 200)
+            old.poll(0)
+        assert old.flush(60) == 0
+        load = Load(broker.bootstrap)
+        load.goes_on(list(range(PARTITIONS)))
+        disk.fill()
+        until(lambda: all(load.refused.values()), "records are refused")
+        if how == "records":
+            (gone,) = admin.delete_records([TopicPartition("old", 0, 19_000)]).values()
+            assert gone.result(60).low_watermark == 19_000
+        else:
+            admin.delete_topics(["old"])["old"].result(60)
+        load.goes_on(list(range(PARTITIONS)))
+        disk.free()
+        load.stop()
+        broker.kill()
+        broker.start()
+        check(broker.bootstrap, load)
+    finally:
+        broker.close()
+        disk.unmount()
+
+
+@pytest.mark.slow
 def test_a_disk_that_can_hold_no_more_files_keeps_enough_of_them_to_go_on_and_to_start_again(tmp_path: Path) -> None:
     """Bytes are plenty, inodes are not: segments roll until none are left but those the node needs for itself."""
     disk = few_files(tmp_path / "disk", 5_000)

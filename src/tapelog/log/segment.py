@@ -11,7 +11,7 @@ from typing import Final
 
 from librt.strings import read_i32_be, read_i64_be
 
-from tapelog.base.ports import Disk, DiskError, File, StaleRegionError
+from tapelog.base.ports import Disk, DiskError, DiskFullError, File, StaleRegionError
 from tapelog.log import names
 from tapelog.log.index import OffsetIndex, TimeIndex
 from tapelog.log.txn_index import TransactionIndex
@@ -236,11 +236,16 @@ class Segment:
         return [self.path, self.index.stored.path, self.time_index.stored.path, self.txn_index.path]
 
     def mark_deleted(self) -> list[str]:
-        """Rename its files out of the way; returns their new names. Readers that hold regions can go on."""
+        """Rename its files out of the way; returns their new names. Readers that hold regions can go on. On a disk that
+        has no room for a longer name they go at once: they may be what keeps it full."""
         renamed = []
         for path in self.paths():
             if self.disk.exists(path):
-                self.disk.rename(path, path + names.DELETED)
+                try:
+                    self.disk.rename(path, path + names.DELETED)
+                except DiskFullError:
+                    self.disk.remove(path)
+                    continue
                 renamed.append(path + names.DELETED)
         self.release()
         return renamed

@@ -9,7 +9,7 @@ from typing import Final
 
 from librt.strings import read_i64_be
 
-from tapelog.base.ports import Clock, Disk, File
+from tapelog.base.ports import Clock, Disk, DiskFullError, File
 from tapelog.log import names, recovery, retention, timestamps
 from tapelog.log.checkpoints import render_epochs
 from tapelog.log.config import LogConfig
@@ -351,10 +351,13 @@ class StoredLog:
     def delete(self, token: bytes) -> str:
         """Move the directory aside as `<topic>-<partition>.<token>-delete` and close; returns its new path.
         Readers that hold regions go on. The caller makes that durable (sync_dir of the parent) and removes the tree in
-        the background."""
+        the background. On a disk that has no room for a longer name it goes at once."""
         parent = self.directory.rpartition("/")[0]
         aside = f"{parent}/{names.delete_dir(self.topic, self.partition, token)}"
-        self.disk.rename(self.directory, aside)
+        try:
+            self.disk.rename(self.directory, aside)
+        except DiskFullError:
+            self.disk.remove_tree(self.directory)
         self.directory = aside
         self.closed = True
         for segment in self.segments.items:

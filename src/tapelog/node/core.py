@@ -20,6 +20,7 @@ from tapelog.metadata.controller import Controller
 from tapelog.metadata.delta import ImageDelta
 from tapelog.metadata.image import Endpoint, MetadataImage
 from tapelog.metadata.outcome import Outcome
+from tapelog.node import moved_starts
 from tapelog.node.belonging import Belonging
 from tapelog.node.cleaner import Cleaner
 from tapelog.node.coordinators import Coordinators
@@ -389,16 +390,7 @@ class NodeCore(NodeApi):
         self.producer_ids.next(done)
 
     def start_offsets_moved(self, done: Callable[[list[Disk]], None]) -> None:
-        unwritten: list[Disk] = []
-        for directory in self.directory.every:
-            try:
-                if directory.start_offsets_moved():
-                    directory.write_start_offsets()
-            except DiskError as error:
-                unwritten.append(directory.disk)
-                if not isinstance(error, DiskFullError):
-                    self.storage_broke(error, directory.disk)
-        done(unwritten)
+        moved_starts.write(self, done)
 
     def disk_failed(self, partition: Partition, error: DiskError) -> None:
         self.storage.suspect(error, partition.log.disk)

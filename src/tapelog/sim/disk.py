@@ -97,6 +97,8 @@ class SimDisk:
         self.capacity_bytes: int | None = None
         self.files_left: int | None = None
         """How many more files it says that it can hold, of FILES; None: no bound."""
+        self.names_full = False
+        """Directories have no room for longer names, as on a disk without a block for another piece of them."""
         self.flush_ms_min = 0
         self.flush_ms_max = 5
         self.syncs_until_failure: int | None = None
@@ -233,6 +235,8 @@ class SimDisk:
         parent, name = self._parent(old)
         target, new_name = self._parent(new)
         assert parent is target, "renames stay within a directory"
+        if self.names_full and len(new_name) > len(name):
+            raise DiskFullError(f"no space left for {old}")
         parent.change((name, None), (new_name, parent.names[name]))
         for file in self._open.values():
             if file.path == old or file.path.startswith(old + "/"):

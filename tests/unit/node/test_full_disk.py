@@ -84,6 +84,38 @@ def test_deletions_make_room_and_service_resumes(rig: Rig) -> None:
     assert rig.produce().base_offset == 40
 
 
+@pytest.mark.parametrize("names_full", [False, True])
+def test_records_are_deleted_where_not_even_that_can_be_written_down_and_make_room(rig: Rig, names_full: bool) -> None:
+    for number in range(40):
+        rig.produce(rig.batch(b"%d" % number * 1000))
+    leave(rig, 0)
+    rig.node.disk.names_full = names_full
+    part = DeleteRecordsPartition(partition_index=0, offset=35)
+    request = DeleteRecordsRequest(topics=[DeleteRecordsTopic(name=TOPIC, partitions=[part])], timeout_ms=1000)
+    answers = rig.later(request, 2)
+    rig.node.pass_time(5_000)
+    (told,) = answers[0].topics[0].partitions
+    assert (told.error_code, told.low_watermark) == (0, 35)
+    rig.reboot(rig.node.kill)
+    assert rig.partition().log.start_offset == 35
+
+
+@pytest.mark.parametrize("how", ["delete", "retention"])
+def test_what_goes_needs_no_room_for_a_longer_name(rig: Rig, how: str) -> None:
+    for number in range(40):
+        rig.produce(rig.batch(b"%d" % number * 1000))
+    used = rig.node.disk.total_bytes() - rig.node.disk.free_bytes()
+    rig.node.disk.names_full = True
+    if how == "delete":
+        rig.delete()
+        assert TOPIC not in rig.node.disk.listdir("logs")
+    rig.node.pass_time(700_000)
+    assert rig.node.disk.total_bytes() - rig.node.disk.free_bytes() < used - 30_000
+    if how == "retention":
+        rig.reboot(rig.node.kill)
+        assert rig.produce().base_offset == 40
+
+
 def test_retention_makes_room_and_service_resumes(rig: Rig) -> None:
     for number in range(40):
         rig.produce(rig.batch(b"%d" % number * 1000))
