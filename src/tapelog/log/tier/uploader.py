@@ -151,6 +151,7 @@ class Uploader:
         return operation
 
     def _decide(self, now_ms: int, view: View) -> Operation | None:
+        self._delete_delay_ms = view.delete_delay_ms  # for what is trimmed, by whomever
         if self._condition is None:
             return ReadHead()
         head = self._head
@@ -177,7 +178,6 @@ class Uploader:
             self._copied = None  # an earlier write of ours, taken for lost, had it
         trim = retention.plan(head, self._pages, view)
         if trim is not None:
-            self._delete_delay_ms = view.delete_delay_ms
             return self._write(growth.trimmed(head, trim.start_offset, trim.count, trim.log_bytes, self._writer()))
         if self._copy_first:  # by turns: neither keeps the other from its work
             return self._copy(head, view) or self._collect(now_ms, head, view)

@@ -190,6 +190,19 @@ def test_the_delay_begins_when_the_manifest_is_stored_and_not_when_that_was_firs
     assert isinstance(machine.next(6_000, view), ListObjects)
 
 
+def test_what_the_leader_before_has_trimmed_at_the_last_moment_goes_after_the_delay_too() -> None:
+    found = head(entry(0), entry(1))
+    trimmed = growth.trimmed(found, 10, 1, 100, Writer(2, 2, "x"))
+    machine = uploader()
+    machine.next(0, VIEW)
+    assert isinstance(step(machine, VIEW, Got(found.encode(), Version("1"))), WriteHead)
+    assert isinstance(step(machine, VIEW, ConflictError("somebody")), ReadHead)
+    assert isinstance(step(machine, VIEW, Got(trimmed.encode(), Version("2"))), WriteHead)
+    assert step(machine, VIEW, Version("3")) is None, "readers may not have heard of it"
+    assert machine.next(999, VIEW) is None
+    assert isinstance(machine.next(1_000, VIEW), ListObjects)
+
+
 def test_what_the_leader_does_not_share_is_cut_off_and_nothing_at_all_is_not_touched() -> None:
     view = replace(VIEW, end_offset=25, epochs=((0, 0), (2, 20)))
     found = head(entry(0), entry(1), entry(2, epoch=1))
