@@ -76,8 +76,9 @@ class Tier:
 
     def start(self) -> None:
         """Try the store, in the background; then begin."""
-        token = self.node.entropy.token(8).hex()
-        scripts.play(scripts.probe(f"{self.node.node_id}-{token}"), self.store, self._probed)
+        node, chance = self.node, self.node.entropy.token(8).hex()
+        owner = f"{node.config.cluster_id}-{node.node_id}"  # the bucket may be another cluster's, too
+        scripts.play(scripts.probe(f"{owner}-{chance}"), self.store, self._probed)
 
     def stop(self) -> None:
         """Begin nothing any more; what is under way is left to its fate."""

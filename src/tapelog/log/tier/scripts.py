@@ -95,7 +95,8 @@ def play(script: Script, store: ObjectStore, ended: Callable[[StoreError | None]
 def probe(token: str) -> Script:
     """Whether the store heeds the conditions of puts; RefusedError if not, and then it is no place for a tier.
 
-    token: `node-chance`. What earlier probes of that node left goes, too: killed, or not told that a put had arrived.
+    token: `cluster-node-chance`. What earlier probes of that node left goes, too: killed, or not told that a put had
+    arrived. Another's, gone in the middle, would look to him as if conditions were ignored.
     """
     name = f"{PROBES}{token}"
     try:
@@ -113,9 +114,9 @@ def probe(token: str) -> Script:
     except ConflictError as error:  # an answer was lost and the call repeated by the library, most likely
         raise UnavailableError(f"the store refused a conditional put that it should accept: {error}") from None
     yield Delete((name,))
-    node, _, _ = name.rpartition("-")
+    owner, _, _ = name.rpartition("-")
     left: Listing = yield List(PROBES)
-    names = tuple(one.name for one in left.objects if node and one.name.rpartition("-")[0] == node)
+    names = tuple(one.name for one in left.objects if owner and one.name.rpartition("-")[0] == owner)
     if names:
         yield Delete(names)
 
