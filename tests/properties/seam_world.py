@@ -170,8 +170,15 @@ class SeamWorld:
         if offset >= log.local_start_offset:
             offset = first_with_records(log, offset, upper)
         if offset < upper:
-            assert offset == first_with_records(self.twin, wanted, upper) or offset >= log.active.base_offset
+            known = first_with_records(self.twin, wanted, upper)
+            assert self._batch(offset) == self._batch(known) or offset >= log.active.base_offset
         return offset
+
+    def _batch(self, offset: int) -> tuple[str, int]:
+        """Where the twin has the batch that is read from there."""
+        region = self.twin.read(offset, 0, self.log.written_end, True)
+        assert region is not None
+        return region.file.path, region.position
 
     def read(self, wanted: int, max_bytes: int, min_one: bool) -> tuple[bytes, int]:
         """What a fetch from an offset on gets, and where the next one begins; (b"", offset) if there is nothing or no

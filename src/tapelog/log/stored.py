@@ -105,7 +105,7 @@ class StoredLog:
         if upper > written:
             upper = written
         if self.damaged:
-            upper = self._before_damage(offset, upper)
+            upper = self.before_damage(offset, upper)
         if offset >= upper:
             return None
         items = self.segments.items
@@ -128,7 +128,7 @@ class StoredLog:
         """Internal to the log package: the start, or the first segment, is another one."""
         self.local_start_offset = max(self.start_offset, self.segments.items[0].base_offset)
 
-    def _before_damage(self, offset: int, upper: int) -> int:
+    def before_damage(self, offset: int, upper: int) -> int:
         """Up to where may be read from offset on; KafkaError if that is damaged itself."""
         for damage in self.damaged:
             if damage.first_offset <= offset < damage.next_offset:

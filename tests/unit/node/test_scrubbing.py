@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 import pytest
 
+from tapelog.base.ports import DiskError
 from tapelog.node.core import NodeCore
-from tapelog.sim.disk import SimDisk
+from tapelog.sim.disk import SimDisk, SimFile
 from tapelog.wire.errors import ErrorCode
 from tests.support.rig import TOPIC, Rig
 
@@ -74,7 +76,7 @@ def test_rot_in_an_old_segment_is_told_and_not_served(rig: Rig, caplog: pytest.L
     assert rig.values(offset=21)[0] == b"021" * 50
 
 
-@pytest.mark.parametrize("at", [8, 9, 16, 23])
+@pytest.mark.parametrize("at", [7, 8, 9, 16, 23])
 def test_a_header_that_makes_no_sense_harms_nobody(rig: Rig, at: int) -> None:
     rot(rig, 20, at)
     rig.fetch(20)
@@ -86,6 +88,29 @@ def test_a_header_that_makes_no_sense_harms_nobody(rig: Rig, at: int) -> None:
     assert rig.fetch(20).error_code == ErrorCode.CORRUPT_MESSAGE
     assert rig.values(offset=damage.next_offset)[0] == b"%03d" % damage.next_offset * 50
     assert rig.produce().base_offset == RECORDS
+
+
+def test_nobody_is_led_over_records_by_a_base_offset_that_is_wrong(rig: Rig) -> None:
+    rot(rig, 20, 7)  # 28
+    assert rig.values(offset=20)[:2] == [b"020" * 50, b"021" * 50], "not found yet"
+
+
+def test_what_is_known_to_be_damaged_is_not_read_again_to_say_so(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    rot(rig, 20)
+    scrubbed(rig)
+    log = rig.partition().log
+    (damage,), path = log.damaged, log.segments.items[log.segments.floor(20)].path
+
+    def unreadable(file: SimFile, position: int, size: int, read: Callable[..., bytes] = SimFile.read) -> bytes:
+        if position < damage.end and position + size > damage.position and file.path == path:
+            raise DiskError("a bad sector")
+        return read(file, position, size)
+
+    monkeypatch.setattr(SimFile, "read", unreadable)
+    assert rig.fetch(20).error_code == ErrorCode.CORRUPT_MESSAGE
+    assert "a bad sector" not in caplog.text
 
 
 def test_what_is_found_once_is_told_once(rig: Rig) -> None:

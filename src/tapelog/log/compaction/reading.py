@@ -14,10 +14,13 @@ from tapelog.wire.record_batch import HEADER_SIZE, LAST_OFFSET_DELTA_AT, LENGTH_
 
 
 def first_with_records(log: StoredLog, offset: int, upper: int) -> int:
-    """From where a consumer's answer should begin that asks for offset, below upper: the next batch with records.
-    offset itself where there is no such batch."""
+    """From where a consumer's answer should begin that asks for offset, below upper: offset itself, unless batches
+    without records come first; then the next one with records, if there is one. KafkaError where it is damaged, as is
+    known: no header is believed there."""
+    if log.damaged:
+        upper = log.before_damage(offset, upper)
     items, wanted = log.segments.items, offset
-    number = max(0, log.segments.floor(offset))
+    number, passed = max(0, log.segments.floor(offset)), False
     while number + 1 < len(items):
         segment = items[number]
         position = segment.position_of(wanted)
@@ -31,8 +34,8 @@ def first_with_records(log: StoredLog, offset: int, upper: int) -> int:
                 return offset
             if int(read_i32_be(head, RECORD_COUNT_AT)) or size > HEADER_SIZE:  # the latter: none, and bytes of some?
                 last = base + int(read_i32_be(head, LAST_OFFSET_DELTA_AT))
-                return offset if last < offset else max(base, offset)
-            position += size
+                return max(base, offset) if passed and last >= offset else offset
+            position, passed = position + size, True
         number += 1
         wanted = items[number].base_offset
         if wanted >= upper:
