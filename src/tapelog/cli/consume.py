@@ -24,6 +24,8 @@ POLL_S = 0.2
 STALLED_S = 10.0
 """Records that are there and do not come for so long: the user is told, as clients do not tell what they try again."""
 BATCH_MAX = 500
+DAMAGED = (KafkaError._BAD_MSG, KafkaError.INVALID_MSG)
+"""What is said of a damaged batch, by the client and by a broker that found out before it."""
 
 Place = tuple[str, int]
 
@@ -189,7 +191,7 @@ def _commit(connection: Connection, consumer: Consumer, group: str) -> None:
 def _is_behind(message: Message, is_open: bool, span: Span | None) -> bool:
     """Whether this tells of damage behind what is wanted: the client reads on while others are not at their end."""
     error = message.error()
-    if error is None or error.code() != KafkaError._BAD_MSG or span is None or span.stop is None:
+    if error is None or error.code() not in DAMAGED or span is None or span.stop is None:
         return False
     return not is_open or (message.offset() or 0) >= span.stop
 
@@ -200,7 +202,7 @@ def _is_end(connection: Connection, message: Message) -> bool:
         return False
     if error.code() == KafkaError._PARTITION_EOF:
         return True
-    if error.code() in (KafkaError._BAD_MSG, KafkaError.INVALID_MSG):  # the second: a broker found out before us
+    if error.code() in DAMAGED:
         unchecked = ", and -X check.crcs=false shows it as it is" if error.code() == KafkaError._BAD_MSG else ""
         raise CliError(
             f"{message.topic()}[{message.partition()}] is damaged: {error.str()}",

@@ -116,9 +116,10 @@ def read(spans: dict[tuple[str, int], Span], *messages: Any) -> list[tuple[int, 
     return [(record.partition, record.offset) for record in records]
 
 
-def test_damage_behind_what_is_wanted_does_not_keep_the_other_partitions_from_being_read() -> None:
+@pytest.mark.parametrize("code", [KafkaError._BAD_MSG, KafkaError.INVALID_MSG], ids=["client", "broker"])
+def test_damage_behind_what_is_wanted_does_not_keep_the_other_partitions_from_being_read(code: int) -> None:
     spans = {("t", 0): Span(0, 1), ("t", 1): Span(0, 1)}
-    assert read(spans, message(0, 0), message(0, 7, KafkaError._BAD_MSG), message(1, 0)) == [(0, 0), (1, 0)]
+    assert read(spans, message(0, 0), message(0, 7, code), message(1, 0)) == [(0, 0), (1, 0)]
 
 
 def test_damage_that_follows_at_once_is_the_end_of_what_is_wanted() -> None:
