@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from tapelog.wire.message import Message
@@ -27,6 +28,8 @@ class QuotaSizes:
         self.node = node
         self._sizes: dict[tuple[str, int], int] = {}
         self._asked_ms = -ASK_MS
+        self.told_ms = -ASK_MS
+        """When that was asked which all of them have answered since."""
 
     def ask(self, topics: Iterable[str], patience_ms: int = ASK_MS) -> bool:
         """Ask the leaders of these topics' partitions elsewhere, unless that was done not long ago: then False."""
@@ -44,13 +47,24 @@ class QuotaSizes:
                     wanted.setdefault(part.leader, {}).setdefault(name, []).append(index)
                     known[name, index] = self._sizes.get((name, index), 0)
         self._sizes = known
+        silent = set(wanted)
+
+        def answered(broker: int, response: Message | None) -> None:
+            self._answered(response)
+            if response is not None:
+                silent.discard(broker)
+            if not silent:
+                self.told_ms = max(self.told_ms, now_ms)
+
+        if not wanted:
+            self.told_ms = now_ms
         for broker, topics_there in wanted.items():
             request = DescribeLogDirsRequest(
                 topics=[
                     DescribableLogDirTopic(topic=name, partitions=indexes) for name, indexes in topics_there.items()
                 ]
             )
-            node.to_broker(broker, LANE, request, VERSION, TIMEOUT_MS, self._answered)
+            node.to_broker(broker, LANE, request, VERSION, TIMEOUT_MS, partial(answered, broker))
         return True
 
     def since_ms(self) -> int:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from tapelog.node.core import NodeCore
 
 COUNT_MS: Final = 1_000
+SILENT_MS: Final = 30_000
+"""More than the time after which a broker that has gone leads nothing any more."""
 PARTITIONS_PER_STEP: Final = 500
 PARTS: Final = 8
 """Where the oldest go, an active segment is rolled at one in so many parts of its partition's share of the bound, and
@@ -133,7 +135,6 @@ class StorageQuotas:
         quotas = list(self.quotas.items())
         self._haste = self._hasty()
         patience_ms = HASTE_MS if self._haste else COUNT_MS if self._dropped else ASK_MS
-        stale_ms = self.sizes.since_ms()  # what comes of the question below is for the next time
         if self.sizes.ask([name for _, quota in quotas for name in quota.topics], patience_ms):
             self._grown = {}
         for key, quota in quotas:
@@ -156,7 +157,7 @@ class StorageQuotas:
             quota.elsewhere = self.sizes.elsewhere(names)
             if quota.total > quota.limit - quota.limit // PARTS:
                 yield from self._retain(led, quota.limit // max(1, len(led)))
-                if quota.total > quota.limit and not quota.rejects and self._know(key, quota, stale_ms):
+                if quota.total > quota.limit and not quota.rejects and self._know(key, quota):
                     self._drop(quota, led)
                     self._dropped[key] = self.node.clock.monotonic_ms()
             if quota.total <= quota.limit:
@@ -164,12 +165,14 @@ class StorageQuotas:
             self._tell(key, quota)
             yield
 
-    def _know(self, key: str, quota: Quota, stale_ms: int) -> bool:
-        """Whether it is known what others hold now: they have dropped their share, too, since this node did."""
+    def _know(self, key: str, quota: Quota) -> bool:
+        """Whether it is known what others hold now: they have dropped their share, too, since this node did. Who says
+        nothing for long is not waited for."""
         dropped_ms = self._dropped.get(key)
         if dropped_ms is None or not quota.elsewhere:
             return True
-        return self.node.clock.monotonic_ms() - stale_ms >= dropped_ms + COUNT_MS
+        told = self.sizes.told_ms >= dropped_ms + COUNT_MS
+        return told or self.node.clock.monotonic_ms() >= dropped_ms + SILENT_MS
 
     def _follow(self, topic: str) -> None:
         """What leaders have let go of goes here, too, before retention would look."""

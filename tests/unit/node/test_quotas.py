@@ -13,6 +13,7 @@ from tapelog.base.storage_bounds import Bound, longest_prefix, parse_prefix_boun
 from tapelog.log.segment import Segment
 from tapelog.node.core import NodeCore
 from tapelog.node.quota_sizes import ASK_MS, QuotaSizes
+from tapelog.node.quotas import SILENT_MS
 from tapelog.replication.quota import Quota
 from tapelog.sim.clock import SimClock
 from tapelog.wire.errors import ErrorCode, KafkaError
@@ -317,7 +318,8 @@ def test_others_are_asked_more_often_while_a_bound_is_being_reached(monkeypatch:
     assert often(2) <= 0.3, "it is full: nothing is taken"
 
 
-def test_what_is_elsewhere_counts_and_each_node_drops_only_its_share() -> None:
+@pytest.mark.parametrize("silent", [False, True])
+def test_what_is_elsewhere_counts_and_each_node_drops_only_its_share(silent: bool) -> None:
     quota = Quota("x", "s", 1000, rejects=True)
     quota.counted(500)
     quota.elsewhere = 400
@@ -335,9 +337,28 @@ def test_what_is_elsewhere_counts_and_each_node_drops_only_its_share() -> None:
     assert 1.5 * MB < left < 4 * MB, "8 MiB of 16 are here, and 12 are too much: half of them go here"
     rig.node.pass_time(10 * COUNTED_MS)
     assert size_of(rig) == left, "what the others said is older than that: they have dropped their half, too"
-    core.quotas.sizes.since_ms = lambda: 0  # type: ignore[method-assign]
-    rig.node.pass_time(COUNTED_MS)
-    assert size_of(rig) < left, "they say it again"
+    if silent:
+        rig.node.pass_time(SILENT_MS)
+    else:
+        core.quotas.sizes.told_ms = core.clock.monotonic_ms()
+        rig.node.pass_time(COUNTED_MS)
+    assert size_of(rig) < left, "they say it again, or nothing at all"
+
+
+def test_what_others_hold_is_known_once_all_of_them_have_answered() -> None:
+    node = Neighbours()
+    sizes = QuotaSizes(node)  # type: ignore[arg-type]
+    before = sizes.told_ms
+    sizes.ask(["a"])
+    assert sizes.told_ms == before, "asked is not answered"
+    node.answer(None)
+    assert sizes.told_ms == before
+    node.clock.advance(ASK_MS)
+    asked_ms = node.clock.monotonic_ms()
+    sizes.ask(["a"])
+    node.clock.advance(700)
+    node.answer(answer_of(a=100))
+    assert sizes.told_ms == asked_ms, "as it was then"
 
 
 def test_a_topic_on_hold_refuses_instead_of_losing_records() -> None:
