@@ -18,6 +18,9 @@ CONSUMER_OWN = frozenset(
 )
 PRODUCER_OWN = frozenset({"transactional.id", "transaction.timeout.ms", "enable.idempotence", "acks"})
 
+DAMAGED = (KafkaError._BAD_MSG, KafkaError.INVALID_MSG)
+"""What a consumer says of a damaged batch: its client found out, or a broker that gives it to nobody."""
+
 
 class BadSetting(ValueError):
     """A setting that would break what the loop promises."""

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from tapelog.toolkit.beginnings import Beginnings
+from tapelog.toolkit.clients import DAMAGED
 from tapelog.toolkit.inbox import Inbox
 from tapelog.toolkit.progress import Position
 from tapelog.toolkit.records import Place, Record
@@ -152,7 +153,7 @@ class Source:
             topic, partition = message.topic(), message.partition()
             assert topic is not None and partition is not None
             self._begins_anew((topic, partition), error)
-        elif error.code() == KafkaError._BAD_MSG:
+        elif error.code() in DAMAGED:
             self._damage, self._drained_by = Damaged(error), self._clock() + DRAIN_S_MAX
             self._damage.add_note(f"in {message.topic()}[{message.partition()}]; what was finished before is committed")
             log.warning("%s[%s] is damaged, the loop will end: %s", message.topic(), message.partition(), error.str())

@@ -6,6 +6,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from tapelog.toolkit import Again, Record
+from tapelog.toolkit.clients import DAMAGED
 from tapelog.toolkit.source import DRAIN_S_MAX
 from tests.unit.toolkit.fakes import error
 from tests.unit.toolkit.test_engine import ABORT, Handler, Policy, bench, values
@@ -148,19 +149,20 @@ def test_only_errors_that_waiting_does_not_mend_end_the_loop(code: int, ends: bo
         assert not run.engine.stats.handled
 
 
+@pytest.mark.parametrize("code", DAMAGED, ids=["client", "broker"])
 @pytest.mark.parametrize("kind", ["exactly", "least", "most"])
-def test_a_damaged_batch_ends_the_loop_when_all_before_it_is_committed(kind: str) -> None:
+def test_a_damaged_batch_ends_the_loop_when_all_before_it_is_committed(kind: str, code: int) -> None:
     handle = Handler()
     run, producer = bench(kind, handle, seconds=100.0)
     run.owns(0, 1)
     run.consumer.give("in", 0, 1, 2)
     run.consumer.give("in", 1, 5)
     run.consumer.give("in", 0, 3, 4)
-    run.consumer.queue[3]._error = error(KafkaError._BAD_MSG)  # type: ignore[union-attr]
+    run.consumer.queue[3]._error = error(code)  # type: ignore[union-attr]
     run.turn()
     with pytest.raises(KafkaException) as raised:
         run.turn()
-    assert raised.value.args[0].code() == KafkaError._BAD_MSG and "in[0]" in raised.value.__notes__[0]
+    assert raised.value.args[0].code() == code and "in[0]" in raised.value.__notes__[0]
     assert handle.seen == ["0:1", "0:2", "1:5"], "nothing behind it"
     assert (producer.offsets if kind == "exactly" else run.consumer.committed) == {HERE: 3, THERE: 6}
 

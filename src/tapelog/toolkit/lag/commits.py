@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
-from tapelog.toolkit.clients import Cluster
+from tapelog.toolkit.clients import DAMAGED, Cluster
 from tapelog.toolkit.lag.clients import EARLIEST, LATEST, list_offsets, make_consumer
 from tapelog.toolkit.lag.values import Place
 from tapelog.wire.records.framing import decode_record
@@ -149,7 +149,7 @@ def _read(
                 if error is not None:
                     if error.code() == KafkaError._PARTITION_EOF:
                         waiting.discard(place)
-                    elif error.code() == KafkaError._BAD_MSG:
+                    elif error.code() in DAMAGED:
                         log.whole = False
                         waiting.discard(place)  # the client does not get beyond a damaged batch
                     elif error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:

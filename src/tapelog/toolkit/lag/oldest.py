@@ -13,7 +13,7 @@ from types import TracebackType
 
 from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from tapelog.toolkit.clients import Cluster
+from tapelog.toolkit.clients import DAMAGED, Cluster
 from tapelog.toolkit.lag.clients import make_consumer
 from tapelog.toolkit.lag.values import Isolation, Oldest, Place
 
@@ -123,7 +123,7 @@ def batched(items: Iterable[tuple[Place, int]], size: int) -> Iterator[tuple[tup
 def is_damaged(message: Message) -> bool:
     """Whether the client does not get any further there: waiting would only take the time of other questions."""
     error = message.error()
-    return error is not None and error.code() == KafkaError._BAD_MSG
+    return error is not None and error.code() in DAMAGED
 
 
 def as_oldest(message: Message) -> Oldest | None:

@@ -143,7 +143,9 @@ class Tail:
         return [SimpleNamespace(topic=lambda: TOPIC, partition=lambda: 0, offset=lambda: 9, error=lambda: error)]
 
 
-@pytest.mark.parametrize(("codes", "whole"), [([], True), ([KafkaError._BAD_MSG], False)])
+@pytest.mark.parametrize(
+    ("codes", "whole"), [([], True), ([KafkaError._BAD_MSG], False), ([KafkaError.INVALID_MSG], False)]
+)
 def test_a_tail_with_a_damaged_batch_is_not_whole(
     codes: list[int], whole: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError
 
+from tapelog.toolkit import clients
 from tapelog.toolkit.lag import oldest
 from tapelog.toolkit.lag.oldest import OldestReader
 from tapelog.toolkit.lag.values import Oldest
@@ -18,7 +19,8 @@ DAMAGED, FINE = ("t", 0), ("t", 1)
 class Log:
     """A consumer of two partitions: one has a damaged batch at offset 1, of which it tells again and again."""
 
-    def __init__(self) -> None:
+    def __init__(self, code: int) -> None:
+        self.code = code
         self.assigned: dict[tuple[str, int], int] = {}
 
     def incremental_assign(self, places: list[Any]) -> None:
@@ -34,13 +36,14 @@ class Log:
         return [self._message(place, offset) for place, offset in self.assigned.items()]
 
     def _message(self, place: tuple[str, int], offset: int) -> Any:
-        error = KafkaError(KafkaError._BAD_MSG) if place == DAMAGED and offset == 1 else None
+        error = KafkaError(self.code) if place == DAMAGED and offset == 1 else None
         told = {"topic": place[0], "partition": place[1], "offset": offset, "error": error, "timestamp": (1, 5)}
         return SimpleNamespace(**{name: lambda value=value: value for name, value in told.items()})
 
 
-def test_a_damaged_batch_takes_no_time_from_what_else_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    log = Log()
+@pytest.mark.parametrize("code", clients.DAMAGED)
+def test_a_damaged_batch_takes_no_time_from_what_else_is_asked(code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = Log(code)
     monkeypatch.setattr(oldest, "make_consumer", lambda *given, **more: log)
     with OldestReader("here:1") as reader:
         found = reader.read([(DAMAGED, 1), (DAMAGED, 2), (FINE, 1)], 0.5)
