@@ -129,12 +129,6 @@ def verify(
         raise failed(place, error) from None
     finally:
         told.end()
-    if missing:
-        raise CliError(
-            f"not in the bucket: {', '.join(missing)}",
-            "tape tier restore --all --dry-run lists what is",
-            EXIT_NOT_FOUND,
-        )
     problems = [problem for one in found for problem in one.problems]
     result = {
         "url": place.url,
@@ -145,7 +139,14 @@ def verify(
         "topics_without_document": unknown,
         "problems": problems,
     }
-    emit(json, result, lambda: _verified(result))
+    if found or unknown or not missing:
+        emit(json, result, lambda: _verified(result))
+    if missing:
+        raise CliError(
+            f"not in the bucket: {', '.join(missing)}",
+            "tape tier restore --all --dry-run lists what is",
+            EXIT_ERR if problems else EXIT_NOT_FOUND,
+        )
     if problems:
         raise typer.Exit(EXIT_ERR)
 

@@ -63,6 +63,19 @@ def test_a_topic_without_its_document_is_verified_all_the_same(
         assert "manifest.json is missing" in told and f"topic id {ids.to_text(topic_id)}: no topic.json" in told
 
 
+def test_what_is_wrong_is_told_although_another_topic_that_was_named_is_not_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    backend, topic_id = DirectoryBackend(f"{tmp_path}/tier", Memory(f"{tmp_path}/note", own=True)), b"\x07" * 16
+    made = growth.empty("orders", topic_id, 0, 5, Writer(1, 9, "x", "cluster"))
+    backend.put(layout.manifest_name(topic_id, 0), made.encode())
+    backend.put(layout.partition_prefix(topic_id, 1) + layout.segment_name(0, 5, 1, "x"), b"1")
+    url = f"file://{tmp_path}/tier"
+    assert run(["tier", "verify", "orders", "oders", "--url", url]) == 6
+    told = capsys.readouterr()
+    assert "manifest.json is missing" in told.out and "not in the bucket: oders" in told.err
+
+
 def test_that_a_topic_is_not_tiered_does_not_mean_that_none_is() -> None:
     nothing: dict[str, list[str]] = {"topics": [], "brokers": []}
     assert not list(_drawn(nothing, 0, some=True))
