@@ -124,6 +124,10 @@ class Disk(Protocol):
         """When it was written last, by the wall clock; -1 where nobody knows."""
         ...
 
+    def keep_changed_ms(self, path: str, changed_ms: int) -> None:
+        """It counts as written then: what is in it was."""
+        ...
+
     def listdir(self, path: str) -> list[str]:
         """Sorted names; empty if the directory does not exist."""
         ...

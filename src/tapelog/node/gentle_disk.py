@@ -130,6 +130,9 @@ class GentleDisk(SystemDisk):
     def remove(self, path: str) -> None:
         self._between_rounds(lambda: SystemDisk.remove(self, path))
 
+    def keep_changed_ms(self, path: str, changed_ms: int) -> None:
+        self._between_rounds(lambda: SystemDisk.keep_changed_ms(self, path, changed_ms))
+
     def sync_dir(self, path: str) -> None:
         self._between_rounds(lambda: SystemDisk.sync_dir(self, path))
 

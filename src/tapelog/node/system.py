@@ -255,6 +255,12 @@ class SystemDisk:
         except OSError as error:
             raise _translated(error, path) from error
 
+    def keep_changed_ms(self, path: str, changed_ms: int) -> None:
+        try:
+            os.utime(path, ns=(changed_ms * 1_000_000, changed_ms * 1_000_000))
+        except OSError as error:
+            raise _translated(error, path) from error
+
     def listdir(self, path: str) -> list[str]:
         try:
             return sorted(os.listdir(path))

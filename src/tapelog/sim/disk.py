@@ -191,7 +191,10 @@ class SimDisk:
         return len(self._file(path).contents)
 
     def changed_ms(self, path: str) -> int:
-        return self._file(path).changed_ms
+        return self._file(path).changed_ms if self.exists(path) else -1
+
+    def keep_changed_ms(self, path: str, changed_ms: int) -> None:
+        self._file(path).changed_ms = changed_ms
 
     def wall_ms(self) -> int:
         """For what it notes of files; -1 on a disk without a clock."""

@@ -81,6 +81,8 @@ def test_it_tells_when_a_file_was_written_last(disk: SystemDisk, tmp_path: Path)
     disk.write_file(path, b"x")
     os.utime(path, ns=(0, 1_700_000_000_123_456_789))
     assert disk.changed_ms(path) == 1_700_000_000_123
+    disk.keep_changed_ms(path, 1_600_000_000_321)
+    assert disk.changed_ms(path) == 1_600_000_000_321
 
 
 def test_renaming_a_directory_moves_the_files_open_in_it(disk: SystemDisk, tmp_path: Path) -> None:

@@ -199,7 +199,7 @@ class Cleaning:
                 counts.read_bytes += read
                 counts.written_bytes += cleaned.size - before
                 yield read + cleaned.size - before
-        cleaned.finish()
+        cleaned.finish(max(self._disk.changed_ms(source.path) for source in group))
         self._writing = None
         self._done.append(Cleaned(self.job.directory, group, cleaned.size, self.job.generation))
         yield 0

@@ -69,8 +69,9 @@ class CleanedSegment:
         for transaction in aborted:
             self._txn_index.append(transaction)
 
-    def finish(self) -> None:
-        """Complete the indexes and make every file durable (their names are not yet). Blocks."""
+    def finish(self, written_ms: int = -1) -> None:
+        """Complete the indexes and make every file durable (their names are not yet). Blocks. written_ms: when what it
+        was made of was written, if that is known: retention goes by it where no record has a timestamp."""
         self._write()
         self._time_index.append(self._newest[0], self._newest[1])
         self._index.persist()
@@ -82,6 +83,8 @@ class CleanedSegment:
             file.sync()
         for file in files:
             file.close()
+        if written_ms >= 0 and self._newest[0] < 0:  # else it would be younger after each cleaning
+            self._disk.keep_changed_ms(self._path(names.LOG), written_ms)
 
     def discard(self) -> None:
         """Remove every file of it."""
