@@ -28,6 +28,7 @@ FRESH_MS: Final = 1_000
 RETRY_MS: Final = 200
 LOST_MS: Final = 60_000
 """So long it is remembered that something could not be had, while the head is read: a slow store takes its time."""
+LOST_MAX: Final = 64
 MARKS_MAX: Final = 64
 
 
@@ -57,7 +58,7 @@ class View:
         self._head: Manifest | None = None
         self._read_ms = -FRESH_MS
         self._loading: Awaited | None = None
-        self._lost: tuple[str, int] = ("", 0)
+        self._lost: dict[str, int] = {}
         """What could not be had, and since when."""
         self._segments: dict[str, RemoteSegment] = {}
         self._transactions: dict[str, Transactions] = {}
@@ -216,12 +217,14 @@ class View:
     def unreadable(self, error: UnreadableError) -> KafkaError:
         """An object is missing: the head may have changed meanwhile (NotHereError: it is read again), else that is an
         error."""
-        text, since_ms = self._lost
-        if text != str(error) or since_ms < error.since_ms - LOST_MS:  # else it was asked for again meanwhile
-            text, since_ms = str(error), error.since_ms
-        self._lost = ("", 0)
+        text = str(error)
+        since_ms = self._lost.pop(text, -1)
+        if since_ms < max(0, error.since_ms - LOST_MS):  # else it was asked for again meanwhile
+            since_ms = error.since_ms
         if self.written() is None and self._read_ms <= since_ms:
-            self._lost = text, since_ms
+            if len(self._lost) >= LOST_MAX:
+                del self._lost[next(iter(self._lost))]
+            self._lost[text] = since_ms
             self.load()
             if self._loading is not None:
                 raise NotHereError(self._loading)
