@@ -76,6 +76,13 @@ def load(directory: str) -> NodeConfig:
     return config
 
 
+def anchor(config: NodeConfig) -> None:
+    """Make its paths mean the same in every directory: a broker tells them to clients, who name them to it again."""
+    config.log_dirs = [os.path.abspath(path) for path in config.log_dirs]
+    if config.settings.get(METADATA_DIR):
+        config.settings[METADATA_DIR] = os.path.abspath(config.settings[METADATA_DIR])
+
+
 def save(config: NodeConfig, directory: str) -> None:
     """Write node.toml, whole or not at all even if the power goes, if it would change."""
     paths, settings = config.log_dirs, config.settings

@@ -158,6 +158,7 @@ def _run(config: NodeConfig, directory: str, as_json: bool) -> int:
     from tapelog.node.main import DirectoryInUseError, run
 
     afterwards = watch_parent(directory) if PARENT_FLAG in os.environ else None
+    node_files.anchor(config)
 
     def ready(addresses: str) -> None:
         listener = config.listeners[0] if config.listeners else None

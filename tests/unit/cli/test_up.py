@@ -194,6 +194,20 @@ def test_a_data_directory_can_be_moved(tmp_path: Path) -> None:
     assert node_files.load(str(after)).log_dirs == [str(after / "logs")]
 
 
+def test_a_node_tells_its_directories_as_they_are_named_from_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[NodeConfig] = []
+    monkeypatch.setattr("tapelog.node.main.run", lambda config, on_ready: ran.append(config) or 0)
+    monkeypatch.chdir(tmp_path)
+    assert main(["up", "--data", "d", "--listen", "127.0.0.1:0", "--set", "metadata.log.dir=d/node-1/meta"]) == 0
+    assert main(["node", "d/node-1"]) == 0
+    for config in ran:
+        assert config.log_dirs == [str(tmp_path / "d/node-1/logs")]
+        assert config.metadata_log_dir == str(tmp_path / "d/node-1/meta")
+    assert len(ran) == 2 and 'log_dirs = ["logs"]' in (tmp_path / "d/node-1/node.toml").read_text()
+
+
 def test_a_broken_node_toml_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "node.toml").write_text("node_id = 'one'\n")
     assert main(["node", str(tmp_path)]) == 2
