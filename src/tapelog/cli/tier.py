@@ -220,7 +220,7 @@ def restore(
         remark(text)
     verb = "can be restored" if dry_run else "restored"
     rows = [
-        (one["topic"], one["partitions"], format_size(one["bytes"]), verb if one["restored"] or dry_run else "left out")
+        (one["topic"], one["partitions"], format_size(one["bytes"]), verb if one["possible"] else "left out")
         for one in done
     ]
     emit(json, {"url": place.url, "topics": done}, lambda: [table(("topic", "partitions>", "bytes>", ""), rows)])

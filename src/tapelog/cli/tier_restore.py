@@ -136,7 +136,7 @@ def carry_out(
         elif not dry_run:
             tell(plan.name)
             if "retention.ms" not in plan.document.configs:
-                remarks.append(f"{plan.name}: kept for ever until its retention.ms is set (its own is not known)")
+                remarks.append(f"{plan.name}: kept for ever until its retention.ms is set (none of its own is known)")
             create(connection, plan, replication_factor or min(plan.document.replication_factor, len(there.brokers)))
         done.append(
             {
@@ -145,6 +145,7 @@ def carry_out(
                 "partitions": len(plan.restore.partitions),
                 "bytes": plan.log_bytes,
                 "offsets": [[span.start_offset, span.end_offset] for span in plan.restore.partitions],
+                "possible": not skipped,
                 "restored": not skipped and not dry_run,
             }
         )

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from tapelog.cli.tier_bucket import Bucket
-from tapelog.cli.tier_restore import EPOCH_JUMP, Plan, create, plans
+from tapelog.cli.tier_restore import EPOCH_JUMP, Plan, carry_out, create, plans
 from tapelog.cli.tier_verify import verify_partition
 from tapelog.log.tier import growth, layout
 from tapelog.log.tier.growth import Writer
@@ -100,3 +100,16 @@ def test_what_is_restored_is_kept_whatever_the_new_clusters_defaults_are(
     plan, _ = planned(bucket)
     create(cast(Any, there), plan, 1)
     assert asked[1]["retention.ms"] == "7", "its own settings come first"
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_a_topic_that_the_cluster_has_is_left_out_of_the_rehearsal_too(bucket: Bucket, dry_run: bool) -> None:
+    tell(bucket, 1)
+    head(bucket, 0)
+    plan, remarks = planned(bucket)
+    there = SimpleNamespace(metadata=lambda: SimpleNamespace(cluster_id="cluster", topics={"orders": None}))
+    done = carry_out(
+        cast(Any, there), [plan], [], None, dry_run=dry_run, take_over=False, remarks=remarks, tell=lambda _: None
+    )
+    assert [(one["possible"], one["restored"]) for one in done] == [(False, False)]
+    assert remarks == ["orders: the cluster has such a topic"]
