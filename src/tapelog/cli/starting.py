@@ -94,13 +94,18 @@ def refuse_taken(host: str, port: int) -> None:
 def cannot_listen(host: str, port: int, error: OSError) -> UpError:
     """Why one cannot listen there, with the holder of the port where that can be seen."""
     if error.errno != errno.EADDRINUSE:
-        return UpError(f"cannot listen on {host}:{port}: {error.strerror}", "--listen takes an address of this machine")
+        return UpError(
+            f"cannot listen on {host}:{port}: {error.strerror}",
+            "--listen, or `listeners` in node.toml, takes an address of this machine; what clients are told instead is "
+            "advertised.listeners",
+        )
     from tapelog.cli.holder import holder
 
     who = holder(port)
     return UpError(
         f"port {port} is taken" + (f" by {who}" if who else ""),
-        f"stop it, or take another port: --listen {host}:{port + 1} (port 0 takes a free one)",
+        f"stop it, or take another port: --listen {host}:{port + 1} (port 0 takes a free one); `tape node` has it from "
+        "`listeners` in node.toml",
     )
 
 

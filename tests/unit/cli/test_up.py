@@ -208,6 +208,15 @@ def test_a_node_tells_its_directories_as_they_are_named_from_anywhere(
     assert len(ran) == 2 and 'log_dirs = ["logs"]' in (tmp_path / "d/node-1/node.toml").read_text()
 
 
+def test_a_node_with_the_address_of_another_machine_is_told_where_it_stands(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    node_files.save(node_files.configured(str(tmp_path), "192.0.2.1", 9099, {}), str(tmp_path))
+    assert main(["node", str(tmp_path)]) == 1
+    told = capsys.readouterr().err
+    assert "cannot listen on 192.0.2.1:9099" in told and "`listeners` in node.toml" in told
+
+
 def test_a_broken_node_toml_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "node.toml").write_text("node_id = 'one'\n")
     assert main(["node", str(tmp_path)]) == 2
