@@ -62,8 +62,8 @@ def probe(bootstrap: str, timeout_s: float) -> None:
             reasons.append(f"{host}:{port}: {error.strerror or error}")
     raise CliError(
         f"no broker answers ({'; '.join(reasons)})",
-        f"`tape up --listen {bootstrap.split(',')[0]}` starts a broker; it runs elsewhere: --bootstrap HOST:PORT,… (or "
-        "TAPELOG_BOOTSTRAP); it is a node of a cluster that is down: `tape node DIR/node-N` starts it again",
+        f"`tape up --listen {bootstrap.split(',')[0]}` starts a broker; if one runs elsewhere: --bootstrap HOST:PORT,… "
+        "(or TAPELOG_BOOTSTRAP); if this is a node of a cluster: `tape node DIR/node-N` starts it again",
         EXIT_UNREACHABLE,
     )
 

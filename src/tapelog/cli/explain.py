@@ -53,8 +53,8 @@ def explain(error: KafkaError, *, bootstrap: str = "", trouble: str = "", topic:
         reason = trouble or error.str()
         return CliError(
             f"no answer from {bootstrap or 'the cluster'}: {reason}",
-            "check that it is running and that its advertised address can be reached from here; "
-            "a slow one may need a longer --timeout",
+            "check that it is running and that its advertised address can be reached from here; `tape cluster describe "
+            "--check` tells whether a majority of its voters is there; a slow one may need a longer --timeout",
             EXIT_UNREACHABLE,
         )
     if code in _NO_TOPIC:

@@ -254,7 +254,8 @@ def _why(connection: Connection, error: KafkaError, topic: str) -> CliError:
         return CliError(
             f"the cluster answers, but did not accept this within {connection.timeout_s:g} s",
             f"`tape broker disks` shows whether a disk is full, `tape topic describe {topic}` whether its replicas are "
-            "in sync; a slow one may need a longer --timeout",
+            "in sync, `tape cluster describe --check` whether brokers or the quorum are missing; a slow one may need a "
+            "longer --timeout",
             EXIT_FAILED,
         )
     return connection.explained(error, topic=topic)

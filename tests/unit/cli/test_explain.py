@@ -27,6 +27,7 @@ def test_unreachable_has_its_own_exit_code_and_tells_the_reason(code: int) -> No
     error = explain(KafkaError(code), bootstrap="h:1", trouble="Connection reset")
     assert error.exit_code == 3
     assert "h:1" in error.message and "Connection reset" in error.message
+    assert "`tape cluster describe --check`" in error.hint, "a cluster without a quorum is there, and does not answer"
 
 
 def test_live_members_are_the_reason_and_can_be_listed() -> None:

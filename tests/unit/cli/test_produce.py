@@ -54,3 +54,4 @@ def test_a_record_that_timed_out_although_the_cluster_answers_is_told_so(topic: 
     with pytest.raises(CliError) as caught:
         _conclude(answering, topic, ["orders"], delivered)
     assert caught.value.exit_code == code and hint in caught.value.hint
+    assert code != 1 or "`tape cluster describe --check`" in caught.value.hint
