@@ -94,11 +94,11 @@ def move_dir(
         if wait:
             _wait(wire, node, chosen, to)
     listed = [{"topic": one.topic, "partition": one.index, "from": one.directory, "to": to} for one in chosen]
-    done = "moved" if wait else "move; `tape broker disks` shows when they are there"
+    done = "moved" if wait else "on the way; `tape broker disks` shows when that is done"
     emit(
         json,
         {"broker": broker, "to": to, "waited": wait, "replicas": listed},
-        lambda: [Text(f"{len(chosen)} replicas of broker {broker} {done}")],
+        lambda: [Text(f"{len(chosen)} replica{'' if len(chosen) == 1 else 's'} of broker {broker} {done}")],
     )
 
 
