@@ -35,7 +35,8 @@ def build(scratch: Path) -> list[tuple[Path, str]]:
     """The artifacts, each with what `tape version` must say about compilation once it is installed."""
     sdist = run_build(ROOT, "--sdist", "0", set())
     with tarfile.open(sdist) as archive:
-        archive.extractall(scratch / "unpacked", filter="data")
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # since Python 3.11.4
+        archive.extractall(scratch / "unpacked")
     source = next((scratch / "unpacked").iterdir())
     pure = run_build(source, "--wheel", "0", {sdist})
     shutil.rmtree(source / "build", ignore_errors=True)

@@ -39,7 +39,8 @@ def test_an_interpreter_without_packages_reads_record_batches_with_what_was_pack
     archive: Path, tmp_path: Path
 ) -> None:
     with tarfile.open(archive) as tar:
-        tar.extractall(tmp_path, filter="data")
+        tar.extraction_filter = getattr(tarfile, "data_filter", None)  # since Python 3.11.4
+        tar.extractall(tmp_path)
     code = (
         "import sys; sys.path.insert(0, '.')\n"
         "from tapelog.wire.record_batch import Record, build_batch\n"
