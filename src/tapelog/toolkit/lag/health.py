@@ -77,6 +77,8 @@ class HealthReader:
     def judge(self, groups: Iterable[str], sleep: Callable[[float], None] = time.sleep) -> dict[str, GroupHealth]:
         """Judge groups: at once from their commits, or by sampling where commits cannot be read (or `sample_s`)."""
         wanted = list(dict.fromkeys(groups))
+        if not wanted:
+            return {}
         log = None if self._sample_s is not None else self._commits(wanted)
         members = memberships(self._reader.admin, wanted, self._reader.timeout_s)
         more = {group: tuple(found.owners) for group, found in members.items()}

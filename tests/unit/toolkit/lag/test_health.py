@@ -95,6 +95,14 @@ def test_groups_are_watched_where_commits_cannot_be_read(
     assert found.verdict is Verdict.STOP, "nobody is there, and nothing moves"
 
 
+def test_nobody_is_watched_where_there_is_no_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "read_commits", lambda *args, **kwargs: None)
+    told: list[str] = []
+    reader, slept = Reader([7]), list[float]()
+    judge = HealthReader("nowhere:1", reader, notice=told.append)  # type: ignore[arg-type]
+    assert (judge.judge([], slept.append), reader.looks, slept, told) == ({}, 0, [], [])
+
+
 def test_watching_by_choice_is_not_announced(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
     found, slept = judge(Reader(range(0, 90, 9)), CommitLog(), monkeypatch, sample_s=5.0, notice=told.append)
