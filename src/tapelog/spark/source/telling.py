@@ -17,6 +17,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 from weakref import WeakSet
@@ -31,6 +32,7 @@ GRACE_SECONDS: Final = 2.0
 RUNS_MAX: Final = 1000
 """Of which it is remembered that they were told; the oldest are forgotten."""
 
+_PACKAGE: Final = os.path.join(Path(__file__).parents[2], "")
 _OWN: Final = "TapelogError"
 _OURS: Final = re.compile(r"TapelogError: ((?:.+\n?)+)")
 _RUN: Final = re.compile(r"runId = ([0-9a-f-]{36})")
@@ -139,7 +141,7 @@ class Telling:
 
 def _own_frame(frames: TracebackType | None) -> str:
     """`job.py, line 12: `, the last place in code that was not installed; nothing where there is none."""
-    installed = ("site-packages", f"{os.sep}tapelog{os.sep}", "<")
+    installed = ("site-packages", _PACKAGE, "<")
     own = [frame for frame in traceback.extract_tb(frames) if not any(word in frame.filename for word in installed)]
     return f"{os.path.basename(own[-1].filename)}, line {own[-1].lineno}: " if own else ""
 

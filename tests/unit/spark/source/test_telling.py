@@ -97,6 +97,15 @@ def test_an_error_that_ends_the_program_is_told_with_its_place_and_others_are_no
     assert len(told.words) == 1
 
 
+def test_a_job_may_lie_in_a_directory_called_tapelog() -> None:
+    told, source = Told(), "raise OptionError('first', 'second')"
+    try:
+        exec(compile(source, "/jobs/tapelog/job.py", "exec"), {"OptionError": OptionError})
+    except OptionError as error:
+        assert told.raised(error)
+    assert told.words == ["job.py, line 1: first\nsecond"]
+
+
 def test_a_query_that_somebody_waits_for_is_told_once(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
