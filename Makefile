@@ -33,7 +33,7 @@ demo: ## The same with the pipeline, for SECONDS=180, and a report with a pictur
 test: setup ## Every check and every test, interpreted and compiled; ends with what was left out
 	@$(PY) tools/test.py $(SUITES)
 
-test-quick: setup ## Lint and unit tests, within a minute
+test-quick: setup ## Lint and unit tests, in a minute or two
 	@$(PY) tools/test.py --quick
 
 lint: setup ## Style, formatting, import layers
