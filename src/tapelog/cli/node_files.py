@@ -11,12 +11,14 @@ import socket
 from collections.abc import Sequence
 
 from tapelog.base import ids
+from tapelog.base.config_values import split_list
 from tapelog.base.node_config import PORT_TRIES, PORTS, Listener, NodeConfig
 
 CONFIG_FILE = "node.toml"
 PID_FILE = "pid"
 LOG_DIR = "logs"
 METADATA_DIR = "metadata.log.dir"
+CORDONED_DIRS = "cordoned.log.dirs"
 
 DEFAULTS = {"group.initial.rebalance.delay.ms": "0", "socket.send.buffer.bytes": str(384 << 10)}
 """What `tape up` sets unless told otherwise: a first consumer should not wait three seconds for company, and large
@@ -79,8 +81,10 @@ def load(directory: str) -> NodeConfig:
 def anchor(config: NodeConfig) -> None:
     """Make its paths mean the same in every directory: a broker tells them to clients, who name them to it again."""
     config.log_dirs = [os.path.abspath(path) for path in config.log_dirs]
-    if config.settings.get(METADATA_DIR):
-        config.settings[METADATA_DIR] = os.path.abspath(config.settings[METADATA_DIR])
+    for name in (METADATA_DIR, CORDONED_DIRS):
+        if config.settings.get(name):
+            paths = [path if path == "*" else os.path.abspath(path) for path in split_list(config.settings[name])]
+            config.settings[name] = ",".join(paths)
 
 
 def save(config: NodeConfig, directory: str) -> None:

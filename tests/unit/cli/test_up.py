@@ -200,11 +200,13 @@ def test_a_node_tells_its_directories_as_they_are_named_from_anywhere(
     ran: list[NodeConfig] = []
     monkeypatch.setattr("tapelog.node.main.run", lambda config, on_ready: ran.append(config) or 0)
     monkeypatch.chdir(tmp_path)
-    assert main(["up", "--data", "d", "--listen", "127.0.0.1:0", "--set", "metadata.log.dir=d/node-1/meta"]) == 0
+    given = ["--set", "metadata.log.dir=d/node-1/meta", "--set", "cordoned.log.dirs=d/node-1/logs"]
+    assert main(["up", "--data", "d", "--listen", "127.0.0.1:0", *given]) == 0
     assert main(["node", "d/node-1"]) == 0
     for config in ran:
         assert config.log_dirs == [str(tmp_path / "d/node-1/logs")]
         assert config.metadata_log_dir == str(tmp_path / "d/node-1/meta")
+        assert config.settings["cordoned.log.dirs"] == str(tmp_path / "d/node-1/logs")
     assert len(ran) == 2 and 'log_dirs = ["logs"]' in (tmp_path / "d/node-1/node.toml").read_text()
 
 
