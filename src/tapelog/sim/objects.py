@@ -77,6 +77,8 @@ class Weather:
     """How the way to the bucket is; may be changed at any time."""
 
     delay_ms_max: int = 0
+    piece_ms: int = 0
+    """What each piece takes that one call brings into memory, beside that."""
     fail_percent: int = 0
     """Calls that never reach the bucket."""
     lose_percent: int = 0
@@ -144,7 +146,7 @@ class SimStore:
             for number in range(len(into)):
                 done(number, error if number >= good else None)
 
-        self._call("get", name, work, over)
+        self._call("get", name, work, over, self.weather.piece_ms * len(into))
 
     def put(
         self, name: str, data: bytes, condition: Condition | None, done: Callable[[Version | StoreError], None]
@@ -184,7 +186,9 @@ class SimStore:
 
         self._call("delete", names[0] if names else "", work, done)
 
-    def _call(self, verb: str, name: str, work: Callable[[], R], done: Callable[[R | StoreError], None]) -> None:
+    def _call(
+        self, verb: str, name: str, work: Callable[[], R], done: Callable[[R | StoreError], None], more_ms: int = 0
+    ) -> None:
         self.calls += 1
         weather, chance = self.weather, self._entropy
         failing = weather.gone or chance.chance(weather.fail_percent)
@@ -209,7 +213,7 @@ class SimStore:
             if self._timers is None:
                 self._answer(done, result)
             else:
-                self._timers.after(self._delay(), lambda: self._answer(done, result))
+                self._timers.after(self._delay() + more_ms, lambda: self._answer(done, result))
 
         if self._timers is None:
             arrive()

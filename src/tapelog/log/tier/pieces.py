@@ -8,8 +8,9 @@ Calls that fail are repeated, later each time, as long as somebody waits. What n
 for something else, except after a while: a reader that needs two pieces finds both. Nor is it waited for longer than
 that: readers go elsewhere without saying so.
 
-Blocks that follow each other may come with one call, where calls are quick: each costs the store and us a millisecond,
-whatever it brings. A store that is far away is asked for many at once instead.
+Blocks that follow each other may come with one call, where calls are quick, or where it is the call that takes its time
+and not what it brings: each costs the store and us a millisecond or more. A store that is far away is asked for many at
+once instead. Which it is, is tried now and then.
 
 Blocks lie in `buffers`. What an answer is sent from stays until it is sent; no more than half the room is lent that
 way, so that who is slow keeps nobody from reading.
@@ -48,8 +49,12 @@ PARALLEL_MAX: Final = 10
 RUN_BLOCKS_MAX: Final = 4
 """Blocks that one call may bring, one after the other."""
 RUN_MS: Final = 50
-"""One call brings more than a block only as far as that took no longer lately: a store that is far away is better asked
-by many at once."""
+"""One call brings more than a block as far as that took no longer lately: a store that is far away is better asked by
+many at once."""
+RUN_SHARE: Final = 0.2
+"""Or where each further block took no more than this part of what one alone does: the call takes its time, not they."""
+TRY_EACH: Final = 16
+"""After so many calls for one block each another way is tried."""
 PACE: Final = 0.25
 """How much of it a new call counts."""
 READING_MS: Final = 500
@@ -107,6 +112,12 @@ class Pieces:
         self._readers: dict[str, int] = {}  # when they came last, longest ago first
         self._block_ms = 0.0
         """How long a block took lately; 0 if none has come."""
+        self._alone_ms = 0.0
+        """The same where it came alone."""
+        self._further_ms = 0.0
+        """And how much longer each took that came with it; 0 as long as that was not tried."""
+        self._alone = 0
+        """Calls for one block since there was one for several."""
 
     # --- readers -------------------------------------------------------------------------------------------------
 
@@ -200,6 +211,8 @@ class Pieces:
         if not self._brings_several():
             return 1
         quick = int(RUN_MS / self._block_ms) if self._block_ms else 1
+        if (quick < 2 and self._alone >= TRY_EACH) or 0 < self._further_ms <= RUN_SHARE * self._alone_ms:
+            quick = RUN_BLOCKS_MAX
         return max(1, min(RUN_BLOCKS_MAX, quick, self._blocks_ahead_max() // max(1, len(self._readers))))
 
     def share(self, reader: str) -> int:
@@ -373,7 +386,7 @@ class Pieces:
             if number == len(run) - 1:
                 self.under_way -= 1
                 if error is None:
-                    self._pace((self.timers.clock.monotonic_ms() - begun_ms) / len(run))
+                    self._pace(self.timers.clock.monotonic_ms() - begun_ms, len(run))
             assert block is not None
             self._loaded(run[number], block if error is None else error, told)
 
@@ -383,9 +396,15 @@ class Pieces:
         self._count(piece)
         return self.buffers.take(piece.position, piece.size, self.used - self.blocks)
 
-    def _pace(self, block_ms: float) -> None:
-        block_ms = max(block_ms, 0.1)
-        self._block_ms += (block_ms - self._block_ms) * (PACE if self._block_ms else 1.0)
+    def _pace(self, took_ms: int, blocks: int) -> None:
+        block_ms = max(took_ms / blocks, 0.1)
+        self._block_ms = _paced(self._block_ms, block_ms)
+        if blocks == 1:
+            self._alone_ms = _paced(self._alone_ms, block_ms)
+            self._alone += 1
+        else:
+            self._further_ms = _paced(self._further_ms, max((took_ms - self._alone_ms) / (blocks - 1), 0.1))
+            self._alone = 0
 
     def _loaded(self, piece: Piece, result: bytes | Block | StoreError, told: bool = False) -> None:
         piece.since_ms = self.timers.clock.monotonic_ms()
@@ -463,6 +482,10 @@ class Pieces:
         assert came == sorted(came)
         assert not any(piece.unread or piece.counted for piece in pieces if piece.failed is not None)
         assert 0 <= self.under_way <= self.parallel_max
+
+
+def _paced(lately: float, now: float) -> float:
+    return lately + (now - lately) * PACE if lately else now
 
 
 def _spare(piece: Piece) -> bool:

@@ -11,6 +11,7 @@ from tapelog.log.tier.pieces import (
     READING_MS,
     RUN_BLOCKS_MAX,
     RUN_MS,
+    TRY_EACH,
     WHOLE,
     NotHereError,
     UnreadableError,
@@ -113,6 +114,22 @@ def test_a_store_that_is_far_away_is_asked_for_each_block_by_itself_and_for_many
     for number in range(10, 30):
         shelf.read(number)
     assert shelf.pieces.run_blocks() == 2
+
+
+@pytest.mark.parametrize(("company_ms", "then"), [(2 * RUN_MS, 1), (RUN_MS // 2, RUN_BLOCKS_MAX)])
+def test_a_slow_store_is_asked_for_several_blocks_once_in_a_while_and_again_if_it_is_the_call_that_takes_its_time(
+    company_ms: int, then: int
+) -> None:
+    shelf = Shelf(parallel=4)
+    shelf.store.block_ms = 2 * RUN_MS
+    for number in range(40, 40 + TRY_EACH):
+        assert shelf.pieces.run_blocks() == 1
+        shelf.read(number)
+    shelf.store.block_ms = company_ms
+    shelf.pieces.blocks_ahead("a", 0, 4 * BLOCK)
+    assert shelf.store.calls_of_blocks[-1] == (0, RUN_BLOCKS_MAX)
+    shelf.pass_time(RUN_BLOCKS_MAX * company_ms)
+    assert shelf.pieces.run_blocks() == then
 
 
 def test_a_store_that_does_not_bring_several_blocks_with_one_call_is_asked_for_each_by_itself() -> None:

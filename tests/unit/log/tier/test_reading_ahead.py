@@ -48,8 +48,16 @@ def test_a_reader_of_a_store_that_is_near_makes_few_calls(partitions: int) -> No
     assert rig.calls - segments < rig.blocks() / (RUN_BLOCKS_MAX - 1), "tails are one call for each segment"
 
 
+def test_a_reader_of_a_store_whose_calls_take_long_whatever_they_bring_makes_few_once_that_has_been_tried() -> None:
+    rig = Counting(0)
+    rig.store.weather.delay_ms_max, rig.store.weather.piece_ms = 400, 1
+    assert rig.read_in_turn() == [rig.written[0][: rig.local[0]]]
+    assert rig.calls < rig.blocks() * 0.6
+
+
 def test_a_reader_of_a_store_that_is_far_away_has_many_calls_under_way() -> None:
-    rig, under_way = Counting(300), []
+    rig, under_way = Counting(0), []
+    rig.store.weather.delay_ms_max, rig.store.weather.piece_ms = 20, 150
     before = rig.store.before
     rig.store.before = lambda verb, name: (under_way.append(rig.reads.pieces.under_way), before(verb, name))[1]
     assert rig.read_in_turn() == [rig.written[0][: rig.local[0]]]
