@@ -50,15 +50,21 @@ def test_a_topic_that_is_not_in_the_bucket_is_not_said_to_be_well(
     assert "not in the bucket: oders" in capsys.readouterr().err
 
 
-def test_a_topic_without_its_document_is_verified_all_the_same(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    backend, topic_id = DirectoryBackend(f"{tmp_path}/tier", Memory(f"{tmp_path}/note", own=True)), b"\x07" * 16
+def without_document(place: Path) -> tuple[str, bytes]:
+    """A bucket whose one topic, `orders`, has lost its topic.json and a manifest; its URL, and the topic's id."""
+    backend, topic_id = DirectoryBackend(f"{place}/tier", Memory(f"{place}/note", own=True)), b"\x07" * 16
     made = growth.empty("orders", topic_id, 0, 5, Writer(1, 9, "x", "cluster"))
     backend.put(layout.manifest_name(topic_id, 0), made.encode())
     backend.put(layout.partition_prefix(topic_id, 1) + layout.segment_name(0, 5, 1, "x"), b"1")
+    return f"file://{place}/tier", topic_id
+
+
+def test_a_topic_without_its_document_is_verified_all_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url, topic_id = without_document(tmp_path)
     for name in ("orders", ids.to_text(topic_id)):
-        assert run(["tier", "verify", name, "--url", f"file://{tmp_path}/tier"]) == 6
+        assert run(["tier", "verify", name, "--url", url]) == 6
         told = capsys.readouterr().out
         assert "manifest.json is missing" in told and f"topic id {ids.to_text(topic_id)}: no topic.json" in told
 
@@ -66,11 +72,7 @@ def test_a_topic_without_its_document_is_verified_all_the_same(
 def test_what_is_wrong_is_told_although_another_topic_that_was_named_is_not_there(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    backend, topic_id = DirectoryBackend(f"{tmp_path}/tier", Memory(f"{tmp_path}/note", own=True)), b"\x07" * 16
-    made = growth.empty("orders", topic_id, 0, 5, Writer(1, 9, "x", "cluster"))
-    backend.put(layout.manifest_name(topic_id, 0), made.encode())
-    backend.put(layout.partition_prefix(topic_id, 1) + layout.segment_name(0, 5, 1, "x"), b"1")
-    url = f"file://{tmp_path}/tier"
+    url, _ = without_document(tmp_path)
     assert run(["tier", "verify", "orders", "oders", "--url", url]) == 6
     told = capsys.readouterr()
     assert "manifest.json is missing" in told.out and "not in the bucket: oders" in told.err
