@@ -13,6 +13,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from tapelog.base.addresses import host_port
 from tapelog.base.node_config import ROLE_BROKER, ROLE_CONTROLLER, Listener, NodeConfig
 from tapelog.cli import node_files
 from tapelog.log.checkpoints import parse_meta_properties, render_meta_properties, uuid_bytes, uuid_text
@@ -142,7 +143,8 @@ def planned_on(
     count = VOTERS_MAX if len(addresses) >= VOTERS_MAX else 1
     directory_ids = [os.urandom(16) for _ in addresses]
     voters = [
-        f"{i + 1}@{host}:{port + 1}:{uuid_text(directory_ids[i])}" for i, (host, port) in enumerate(addresses[:count])
+        f"{i + 1}@{host_port(host, port + 1)}:{uuid_text(directory_ids[i])}"
+        for i, (host, port) in enumerate(addresses[:count])
     ]
     cluster_id = node_files.new_cluster_id()
     plan = []

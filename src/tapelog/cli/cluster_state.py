@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from tapelog.base.addresses import host_port
 from tapelog.cli.raw import Node
 
 
@@ -27,8 +28,7 @@ class Broker:
     @property
     def address(self) -> str:
         """Where clients reach it; a fenced one may have none."""
-        host = f"[{self.node.host}]" if ":" in self.node.host else self.node.host
-        return f"{host}:{self.node.port}" if self.node.host else "-"
+        return host_port(self.node.host, self.node.port) if self.node.host else "-"
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, ClusterMetadata, OffsetSpec, TopicMetadata
 
+from tapelog.base.addresses import host_port
 from tapelog.cli.explain import explain
 from tapelog.cli.output import EXIT_NOT_FOUND, EXIT_UNREACHABLE, EXIT_USAGE, CliError
 from tapelog.cli.units import parse_pair
@@ -59,7 +60,7 @@ def probe(bootstrap: str, timeout_s: float) -> None:
             socket.create_connection((host, port), timeout=share_s).close()
             return
         except OSError as error:
-            reasons.append(f"{host}:{port}: {error.strerror or error}")
+            reasons.append(f"{host_port(host, port)}: {error.strerror or error}")
     raise CliError(
         f"no broker answers ({'; '.join(reasons)})",
         f"`tape up --listen {bootstrap.split(',')[0]}` starts a broker; if one runs elsewhere: --bootstrap HOST:PORT,… "

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, TypeVar
 
+from tapelog.base.addresses import host_port
 from tapelog.cli.connect import Connection, parse_bootstrap
 from tapelog.cli.output import EXIT_FAILED, EXIT_NOT_FOUND, EXIT_UNREACHABLE, CliError
 from tapelog.cli.raw_security import Security
@@ -68,7 +69,7 @@ class Link:
     """One connection to one broker: a request, its answer."""
 
     def __init__(self, host: str, port: int, security: Security, timeout_s: float) -> None:
-        self._where = f"{host}:{port}"
+        self._where = host_port(host, port)
         self._correlation = 0
         try:
             plain = socket.create_connection((host, port), timeout_s)

@@ -9,6 +9,8 @@ import errno
 import sys
 from collections.abc import Sequence
 
+from tapelog.base.addresses import host_port
+
 DEFAULT_LISTEN = "127.0.0.1:9092"
 DEFAULT_DATA = "./tapelog-data"
 
@@ -95,7 +97,7 @@ def cannot_listen(host: str, port: int, error: OSError) -> UpError:
     """Why one cannot listen there, with the holder of the port where that can be seen."""
     if error.errno != errno.EADDRINUSE:
         return UpError(
-            f"cannot listen on {host}:{port}: {error.strerror}",
+            f"cannot listen on {host_port(host, port)}: {error.strerror}",
             "--listen, or `listeners` in node.toml, takes an address of this machine; what clients are told instead is "
             "advertised.listeners",
         )
@@ -104,8 +106,8 @@ def cannot_listen(host: str, port: int, error: OSError) -> UpError:
     who = holder(port)
     return UpError(
         f"port {port} is taken" + (f" by {who}" if who else ""),
-        f"stop it, or take another port: --listen {host}:{port + 1} (port 0 takes a free one); `tape node` has it from "
-        "`listeners` in node.toml",
+        f"stop it, or take another port: --listen {host_port(host, port + 1)} (port 0 takes a free one); "
+        "`tape node` has it from `listeners` in node.toml",
     )
 
 

@@ -7,6 +7,7 @@ import logging
 import signal
 from collections.abc import Callable, Sequence
 
+from tapelog.base.addresses import host_port
 from tapelog.router.catalogue import Address, Catalogue, ClusterLostError
 from tapelog.router.routes import HANDLERS
 from tapelog.router.session import Self, Session
@@ -58,7 +59,7 @@ class Router:
             except ClusterLostError:
                 pass
             if asyncio.get_running_loop().time() > deadline:
-                where = ", ".join(f"{host}:{port}" for host, port in self.catalogue.bootstrap)
+                where = ", ".join(host_port(host, port) for host, port in self.catalogue.bootstrap)
                 raise NoClusterError(f"no node of the cluster answers ({where})")
             await asyncio.sleep(SERVES_AGAIN_S)
 
@@ -110,7 +111,7 @@ async def _run(router: Router, on_ready: Callable[[str], None]) -> None:
         loop.add_signal_handler(number, stopped.set)
     await router.start()
     host, port = router.address
-    on_ready(f"{host}:{port}")
+    on_ready(host_port(host, port))
     await stopped.wait()
     await router.stop()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 
+from tapelog.base.addresses import host_port
 from tapelog.router.frames import read_frame
 from tapelog.wire.values import WireError
 
@@ -32,7 +33,7 @@ class Lane:
     @staticmethod
     async def open(host: str, port: int) -> Lane:
         """Connect; NodeLostError if that fails."""
-        where = f"{host}:{port}"
+        where = host_port(host, port)
         try:
             reader, writer = await asyncio.wait_for(asyncio.open_connection(host, port, limit=1 << 20), CONNECT_S_MAX)
         except (OSError, TimeoutError):
