@@ -228,6 +228,22 @@ def reused_error_names(root: Path, modules: list[str]) -> list[str]:
     return complaints
 
 
+def nested_functions(root: Path, modules: list[str]) -> list[str]:
+    """Named functions inside functions of compiled modules: methods, lambdas and classes do instead.
+
+    mypyc keeps such a function in the environment that the function itself holds: a reference cycle for each call of
+    the outer one, which waits for Python's collector.
+    """
+    complaints = []
+    for module in modules:
+        name = f"src/tapelog/{module}"
+        for outer in ast.walk(ast.parse((root / name).read_text(encoding="utf-8"))):
+            if isinstance(outer, ast.FunctionDef):
+                inner = [node for node in ast.walk(outer) if isinstance(node, ast.FunctionDef) and node is not outer]
+                complaints += [f"{name}:{node.lineno}: {node.name} in {outer.name}" for node in inner]
+    return complaints
+
+
 def undeclared_imports(root: Path, declared: set[str]) -> list[str]:
     """Imports in src of packages that are neither Python's own, nor ours, nor declared as dependencies."""
     known = set(sys.stdlib_module_names) | {"tapelog"} | declared

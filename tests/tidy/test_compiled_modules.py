@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tapelog import _compiled
-from tests.tidy.rules import ROOT, native_integers, reused_error_names
+from tests.tidy.rules import ROOT, native_integers, nested_functions, reused_error_names
 
 MODULES = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["tapelog"]["compiled"]
 SUFFIX = EXTENSION_SUFFIXES[0]
@@ -143,3 +143,16 @@ def test_an_error_name_used_for_two_types_is_noticed(tmp_path: Path) -> None:
     assert reused_error_names(tmp_path, ["hot.py"]) == [
         "src/tapelog/hot.py:1: in f, `error` is KeyError and ValueError"
     ]
+
+
+def test_compiled_functions_hold_no_named_functions() -> None:
+    assert not nested_functions(ROOT, MODULES)
+
+
+def test_a_nested_function_is_noticed(tmp_path: Path) -> None:
+    source = tmp_path / "src" / "tapelog" / "hot.py"
+    source.parent.mkdir(parents=True)
+    source.write_text("def f(x):\n    return lambda: x\n")
+    assert not nested_functions(tmp_path, ["hot.py"])
+    source.write_text("def f(x):\n    def g():\n        return x\n    return g\n")
+    assert nested_functions(tmp_path, ["hot.py"]) == ["src/tapelog/hot.py:2: g in f"]

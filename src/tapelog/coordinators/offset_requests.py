@@ -63,16 +63,8 @@ class OffsetRequests:
         refused: list[OffsetCommitResponseTopic] = []
         for topic in request.topics:
             self._sort_commit(caller, topic, known, refused)
-
-        def give(response: OffsetCommitResponse) -> None:
-            response.topics = _merged(response.topics, refused)
-            done(response)
-
-        def refuse(code: ErrorCode) -> None:
-            give(OffsetCommitResponse(topics=[_commit_refusal(topic, code) for topic in known]))
-
         if not known:
-            give(OffsetCommitResponse())
+            done(_with_refused(OffsetCommitResponse(), refused))
             return
         checked = OffsetCommitRequest(
             group_id=request.group_id,
@@ -83,7 +75,10 @@ class OffsetRequests:
             topics=known,
         )
         self._runtime.write(
-            self._partition_for(request.group_id), lambda m: commit.commit(m.offsets, caller, checked), give, refuse
+            self._partition_for(request.group_id),
+            lambda machine: commit.commit(machine.offsets, caller, checked),
+            lambda response: done(_with_refused(response, refused)),
+            lambda code: done(_with_refused(_commit_refused(known, code), refused)),
         )
 
     def _sort_commit(
@@ -117,11 +112,12 @@ class OffsetRequests:
         by_id = caller.api_version >= TOPIC_IDS_FROM
         several = caller.api_version >= GROUPS_IN_FETCH_FROM
         asked = request.groups if several else [_single_group(request)]
-
-        def finish(groups: list[OffsetFetchResponseGroup]) -> None:
-            done(OffsetFetchResponse(groups=groups) if several else _single_answer(caller, asked[0], groups[0]))
-
-        gather: Gather[OffsetFetchResponseGroup] = Gather(len(asked), finish)
+        gather: Gather[OffsetFetchResponseGroup] = Gather(
+            len(asked),
+            lambda groups: done(
+                OffsetFetchResponse(groups=groups) if several else _single_answer(caller, asked[0], groups[0])
+            ),
+        )
         for place, group in enumerate(asked):
             self._fetch_group(group, request.require_stable, by_id, gather, place)
 
@@ -134,23 +130,20 @@ class OffsetRequests:
         place: int,
     ) -> None:
         partition = self._partition_for(group.group_id)
-
-        def look(machine: GroupMachine) -> OffsetFetchResponseGroup:
-            return fetch.fetch(machine.offsets, self._topics, group, require_stable, by_id)
-
-        def refuse(code: ErrorCode) -> None:
-            gather.put(place, OffsetFetchResponseGroup(group_id=group.group_id, error_code=code))
-
         if require_stable:
             self._runtime.write(
-                partition, lambda m: Outcome([], look(m)), lambda answer: gather.put(place, answer), refuse
+                partition,
+                lambda m: Outcome([], fetch.fetch(m.offsets, self._topics, group, require_stable, by_id)),
+                lambda answer: gather.put(place, answer),
+                lambda code: gather.put(place, OffsetFetchResponseGroup(group_id=group.group_id, error_code=code)),
             )
             return
         try:
-            answer = self._runtime.read(partition, look)
+            answer = self._runtime.read(
+                partition, lambda m: fetch.fetch(m.offsets, self._topics, group, require_stable, by_id)
+            )
         except KafkaError as error:
-            refuse(error.code)
-            return
+            answer = OffsetFetchResponseGroup(group_id=group.group_id, error_code=error.code)
         gather.put(place, answer)
 
     # -- delete
@@ -169,25 +162,15 @@ class OffsetRequests:
                 known.append(OffsetDeleteRequestTopic(name=topic.name, partitions=there))
             if missing:
                 refused.append(_delete_refusal(topic.name, missing))
-
-        def give(response: OffsetDeleteResponse) -> None:
-            by_name = {topic.name: topic for topic in response.topics}
-            for topic in refused:
-                first = by_name.setdefault(topic.name, topic)
-                if first is not topic:
-                    first.partitions += topic.partitions
-            response.topics = list(by_name.values())
-            done(response)
-
-        def refuse(code: ErrorCode) -> None:
-            done(OffsetDeleteResponse(error_code=code))
-
         if not request.group_id:
-            refuse(ErrorCode.INVALID_GROUP_ID)
+            done(OffsetDeleteResponse(error_code=ErrorCode.INVALID_GROUP_ID))
             return
         checked = OffsetDeleteRequest(group_id=request.group_id, topics=known)
         self._runtime.write(
-            self._partition_for(request.group_id), lambda m: delete.delete(m.offsets, checked), give, refuse
+            self._partition_for(request.group_id),
+            lambda machine: delete.delete(machine.offsets, checked),
+            lambda response: done(_with_undeleted(response, refused)),
+            lambda code: done(OffsetDeleteResponse(error_code=code)),
         )
 
 
@@ -201,6 +184,15 @@ def _commit_refusal(topic: OffsetCommitRequestTopic, code: ErrorCode) -> OffsetC
     )
 
 
+def _commit_refused(topics: list[OffsetCommitRequestTopic], code: ErrorCode) -> OffsetCommitResponse:
+    return OffsetCommitResponse(topics=[_commit_refusal(topic, code) for topic in topics])
+
+
+def _with_refused(response: OffsetCommitResponse, refused: list[OffsetCommitResponseTopic]) -> OffsetCommitResponse:
+    response.topics = _merged(response.topics, refused)
+    return response
+
+
 def _merged(
     answered: list[OffsetCommitResponseTopic], refused: list[OffsetCommitResponseTopic]
 ) -> list[OffsetCommitResponseTopic]:
@@ -211,6 +203,16 @@ def _merged(
         if first is not topic:
             first.partitions += topic.partitions
     return list(by_topic.values())
+
+
+def _with_undeleted(response: OffsetDeleteResponse, refused: list[OffsetDeleteResponseTopic]) -> OffsetDeleteResponse:
+    by_name = {topic.name: topic for topic in response.topics}
+    for topic in refused:
+        first = by_name.setdefault(topic.name, topic)
+        if first is not topic:
+            first.partitions += topic.partitions
+    response.topics = list(by_name.values())
+    return response
 
 
 def _delete_refusal(name: str, indexes: list[int]) -> OffsetDeleteResponseTopic:

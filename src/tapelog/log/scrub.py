@@ -143,29 +143,29 @@ def _batch_at(read: Read, position: int, size: int, at_least: int, below: int) -
 def forgiving(read: Read, told: Callable[[DiskError], None]) -> Read:
     """The same read, with zeros where the disk cannot read a few blocks, which is told: for a checksum they are
     damaged like others. DiskError where it can read next to nothing."""
+    return lambda position, size: _forgiving_read(read, told, position, size)
 
-    def piecewise(position: int, size: int) -> bytes:
+
+def _forgiving_read(read: Read, told: Callable[[DiskError], None], position: int, size: int) -> bytes:
+    try:
+        return read(position, size)
+    except DiskError as error:
+        told(error)
+    found, bad, end = bytearray(), 0, position + size
+    while position < end:
+        want = min(BLOCK_BYTES - position % BLOCK_BYTES, end - position)
         try:
-            return read(position, size)
-        except DiskError as error:
-            told(error)
-        found, bad, end = bytearray(), 0, position + size
-        while position < end:
-            want = min(BLOCK_BYTES - position % BLOCK_BYTES, end - position)
-            try:
-                piece = read(position, want)
-            except DiskError:
-                bad += 1
-                if bad > BAD_BLOCKS_MAX:
-                    raise
-                piece = b"\0" * want
-            found += piece
-            position += want
-            if len(piece) < want:
-                break
-        return bytes(found)
-
-    return piecewise
+            piece = read(position, want)
+        except DiskError:
+            bad += 1
+            if bad > BAD_BLOCKS_MAX:
+                raise
+            piece = b"\0" * want
+        found += piece
+        position += want
+        if len(piece) < want:
+            break
+    return bytes(found)
 
 
 def crc_ok_in(chunk: bytes, start: int, end: int) -> bool:

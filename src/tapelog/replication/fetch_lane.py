@@ -11,6 +11,7 @@ from typing import Final
 
 from tapelog.replication.fetch_memory import FINAL, FetchMemory, Key, place
 from tapelog.replication.followed import AWAY, CUTTING, FETCHING, SETTLING, Followed, Limits
+from tapelog.wire.message import Message
 from tapelog.wire.messages.fetch_request import FetchPartition, FetchRequest, ReplicaState
 
 _HOLDING: Final = (SETTLING, CUTTING)
@@ -44,6 +45,10 @@ class Lane:
     def may_send(self) -> bool:
         """Nothing is under way, everything received is safe, and there is something to fetch."""
         return not self.busy and self.held == 0 and self.fetching > 0
+
+    def session_closed(self, _: Message | None) -> None:
+        """The leader has answered, or will not, that the session is closed."""
+        self.in_flight = False
 
     def add(self, followed: Followed) -> None:
         """A partition to fetch from now on."""

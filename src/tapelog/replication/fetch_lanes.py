@@ -12,7 +12,6 @@ from typing import Final
 from tapelog.base.ports import Clock
 from tapelog.replication.fetch_lane import Lane
 from tapelog.replication.followed import Followed, Surroundings
-from tapelog.wire.message import Message
 
 FETCH_VERSION: Final = 18
 LANES_MAX: Final = 4
@@ -70,12 +69,9 @@ class Lanes:
             self._close_session(lane)
 
     def _close_session(self, lane: Lane) -> None:
-        def done(_: Message | None) -> None:
-            lane.in_flight = False
-
         limits = self.node.limits
         request = lane.farewell(limits, self.node.broker_epoch)
-        self.node.send(self.leader, lane.name, request, FETCH_VERSION, limits.timeout_ms, done)
+        self.node.send(self.leader, lane.name, request, FETCH_VERSION, limits.timeout_ms, lane.session_closed)
 
     @property
     def _fetchers(self) -> int:

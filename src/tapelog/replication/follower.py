@@ -107,12 +107,10 @@ class Fetcher:
         wait_ms = self.lanes.wait_ms(lane)
         request = lane.request(limits, node.broker_epoch, wait_ms)
         lane.due_ms = self.timers.clock.monotonic_ms() + wait_ms
-
-        def done(response: Message | None) -> None:
-            self._answered(lane, response)
-
         timeout_ms = limits.timeout_ms + limits.wait_ms
-        node.send(self.leader, lane.name, request, FETCH_VERSION, timeout_ms, done)
+        node.send(
+            self.leader, lane.name, request, FETCH_VERSION, timeout_ms, lambda response: self._answered(lane, response)
+        )
 
     def _answered(self, lane: Lane, response: Message | None) -> None:
         lane.in_flight = False
@@ -135,12 +133,11 @@ class Fetcher:
     def _rest(self, lane: Lane) -> None:
         lane.resting = True
         lane.failures += 1
+        self.timers.after(self._delay_ms(lane.failures), lambda: self._rested(lane))
 
-        def rested() -> None:
-            lane.resting = False
-            self.node.pump_soon(self)
-
-        self.timers.after(self._delay_ms(lane.failures), rested)
+    def _rested(self, lane: Lane) -> None:
+        lane.resting = False
+        self.node.pump_soon(self)
 
     def _delay_ms(self, failures: int) -> int:
         return min(self.node.limits.backoff_ms, BACKOFF_MS << min(failures - 1, 10))
@@ -257,16 +254,15 @@ class Fetcher:
         if leader_local_start == leader_start:  # it has everything itself
             self._cut(followed, leader_start, True)
             return
+        self.node.seed(followed, leader_start, leader_local_start, lambda answer: self._seeded(followed, answer))
 
-        def done(answer: tuple[int, Seed] | None) -> None:
-            if followed.stopped:
-                return
-            if answer is None:
-                self._back_off(followed)
-            else:
-                self._cut(followed, answer[0], True, None, answer[1])
-
-        self.node.seed(followed, leader_start, leader_local_start, done)
+    def _seeded(self, followed: Followed, answer: tuple[int, Seed] | None) -> None:
+        if followed.stopped:
+            return
+        if answer is None:
+            self._back_off(followed)
+        else:
+            self._cut(followed, answer[0], True, None, answer[1])
 
     def _cut(
         self,
@@ -281,22 +277,21 @@ class Fetcher:
         assert lane is not None
         lane.enter(followed, CUTTING)
         self.truncations += 1
-
-        def done(cut: bool) -> None:
-            if followed.stopped:
-                return
-            if not cut:
-                self._back_off(followed)
-                return
-            lane.enter(followed, FETCHING if followed.settled else SETTLING)
-            self.node.pump_soon(self)
-            if then is not None:
-                self._append(lane, followed, then)
-
         if seed is None:
-            self.node.truncate(followed, offset, start_anew, done)
+            self.node.truncate(followed, offset, start_anew, lambda cut: self._was_cut(lane, followed, then, cut))
         else:
-            self.node.begin_in_tier(followed, offset, seed, done)
+            self.node.begin_in_tier(followed, offset, seed, lambda cut: self._was_cut(lane, followed, then, cut))
+
+    def _was_cut(self, lane: Lane, followed: Followed, then: PartitionData | None, cut: bool) -> None:
+        if followed.stopped:
+            return
+        if not cut:
+            self._back_off(followed)
+            return
+        lane.enter(followed, FETCHING if followed.settled else SETTLING)
+        self.node.pump_soon(self)
+        if then is not None:
+            self._append(lane, followed, then)
 
     # --- away and back -----------------------------------------------------------------------------------------------
 
@@ -307,11 +302,11 @@ class Fetcher:
         self._away(followed, self._delay_ms(followed.failures))
 
     def _away(self, followed: Followed, delay_ms: int) -> None:
-        def back() -> None:
-            if not followed.stopped:
-                self._back(followed)
+        self.timers.after(delay_ms, lambda: self._rejoin(followed))
 
-        self.timers.after(delay_ms, back)
+    def _rejoin(self, followed: Followed) -> None:
+        if not followed.stopped:
+            self._back(followed)
 
     def _hold_back(self) -> None:
         """Too much was fetched: those who are not in sync wait a while."""

@@ -47,14 +47,14 @@ class Call:
             return
         writer.end_frame()
         self.chunks = writer.finish()
-        self.done = True
+        self._finish()
         self.connection.answered()
 
     def reply_bytes(self, data: bytes) -> None:
         """Answer with a response that is encoded already, header included, as another node gave it."""
         if not self.done:
             self.chunks = [len(data).to_bytes(4, "big") + data]
-            self.done = True
+            self._finish()
             self.connection.answered()
 
     def outcome(self, response: Message | KafkaError) -> None:
@@ -67,8 +67,13 @@ class Call:
     def reply_nothing(self) -> None:
         """A request that has no response (Produce with acks=0)."""
         if not self.done:
-            self.done = True
+            self._finish()
             self.connection.answered()
+
+    def _finish(self) -> None:
+        """The answer is decided. `abandoned` usually holds what holds this call: without it, there is no cycle."""
+        self.done = True
+        self.abandoned = None
 
     def refuse(self, reason: str) -> None:
         """Close the connection, as Kafka does for what it cannot answer."""
@@ -96,7 +101,7 @@ class LocalCall(Call):
     def reply(self, response: Message) -> None:
         """Hand the answer over."""
         if not self.done:
-            self.done = True
+            self._finish()
             self.receive(response)
 
     def reply_bytes(self, data: bytes) -> None:
@@ -110,5 +115,5 @@ class LocalCall(Call):
     def refuse(self, reason: str) -> None:
         """There is no answer."""
         if not self.done:
-            self.done = True
+            self._finish()
             self.receive(None)

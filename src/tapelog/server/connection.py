@@ -141,6 +141,7 @@ class Connection:
         for call in self.calls:
             if call.abandoned is not None:
                 call.abandoned()
+                call.abandoned = None
         self.calls.clear()
         for chunk in self.outgoing:
             if not isinstance(chunk, bytes):

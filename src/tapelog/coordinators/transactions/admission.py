@@ -92,37 +92,69 @@ class Admission:
             return
         until_ms = self._timers.clock.monotonic_ms() + self._wait_ms_max
         partition = self._partition_for(transactional_id)
+        _Addition(
+            self._runtime, self._timers, partition, transactional_id, producer, partitions, version, until_ms, done
+        ).attempt()
 
-        def attempt() -> None:
-            self._runtime.write(
-                partition,
-                lambda machine: add(machine.book, transactional_id, producer, partitions, version),
-                answered,
-                done,
-            )
 
-        def answered(code: ErrorCode) -> None:
-            left_ms = until_ms - self._timers.clock.monotonic_ms()
-            machine = self._runtime.machine(partition)
-            if code != ErrorCode.CONCURRENT_TRANSACTIONS or left_ms <= 0 or machine is None:
-                done(code)
-                return
-            current = machine.book.find(transactional_id)
-            if current is None or not current.ending:
-                attempt()
-                return
-            wait(machine, left_ms)
+class _Addition:
+    """Partitions being put into a transaction, perhaps after the one before is over.
 
-        def wait(machine: TransactionMachine, left_ms: int) -> None:
-            def over() -> None:
-                timer.cancel()
-                attempt()
+    A class, because closures that call each other are a reference cycle.
+    """
 
-            def too_late() -> None:
-                machine.completions.give_up_waiting(transactional_id, over)
-                self._runtime.post(lambda: done(ErrorCode.CONCURRENT_TRANSACTIONS))
+    def __init__(
+        self,
+        runtime: Runtime[TransactionMachine],
+        timers: Timers,
+        partition: int,
+        transactional_id: str,
+        producer: tuple[int, int],
+        partitions: list[TopicPartition],
+        version: int,
+        until_ms: int,
+        done: Callable[[ErrorCode], None],
+    ) -> None:
+        self._runtime = runtime
+        self._timers = timers
+        self._partition = partition
+        self._transactional_id = transactional_id
+        self._producer = producer
+        self._partitions = partitions
+        self._version = version
+        self._until_ms = until_ms
+        self._done = done
+        self._timer: Timer | None = None
 
-            timer: Timer = self._timers.after(left_ms, too_late)
-            machine.completions.when_over(transactional_id, over)
+    def attempt(self) -> None:
+        """Add them now, if nothing is in the way."""
+        self._runtime.write(
+            self._partition,
+            lambda machine: add(machine.book, self._transactional_id, self._producer, self._partitions, self._version),
+            self._answered,
+            self._done,
+        )
 
-        attempt()
+    def _answered(self, code: ErrorCode) -> None:
+        left_ms = self._until_ms - self._timers.clock.monotonic_ms()
+        machine = self._runtime.machine(self._partition)
+        if code != ErrorCode.CONCURRENT_TRANSACTIONS or left_ms <= 0 or machine is None:
+            self._done(code)
+            return
+        current = machine.book.find(self._transactional_id)
+        if current is None or not current.ending:
+            self.attempt()
+            return
+        self._timer = self._timers.after(left_ms, lambda: self._too_late(machine))
+        machine.completions.when_over(self._transactional_id, self._over)
+
+    def _over(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self.attempt()
+
+    def _too_late(self, machine: TransactionMachine) -> None:
+        self._timer = None
+        machine.completions.give_up_waiting(self._transactional_id, self._over)
+        self._runtime.post(lambda: self._done(ErrorCode.CONCURRENT_TRANSACTIONS))

@@ -221,16 +221,21 @@ class TransactionCoordinator:
     ) -> None:
         """Leave out what the pattern does not match, a bounded piece of work per wake-up."""
         matching = patterns.Matching([pattern], [one.transactional_id for one in response.transaction_states])
+        self._match_on(matching, pattern, response, done)
 
-        def go_on() -> None:
-            if not matching.step():
-                self._timers.after(0, go_on)
-                return
-            found = matching.found[pattern]
-            response.transaction_states = [one for one in response.transaction_states if one.transactional_id in found]
-            done(response)
-
-        go_on()
+    def _match_on(
+        self,
+        matching: patterns.Matching,
+        pattern: str,
+        response: ListTransactionsResponse,
+        done: Callable[[ListTransactionsResponse], None],
+    ) -> None:
+        if not matching.step():
+            self._timers.after(0, lambda: self._match_on(matching, pattern, response, done))
+            return
+        found = matching.found[pattern]
+        response.transaction_states = [one for one in response.transaction_states if one.transactional_id in found]
+        done(response)
 
     def describe_transactions(
         self,
@@ -264,26 +269,50 @@ class TransactionCoordinator:
         done: Callable[[Verdict], None],
     ) -> None:
         """Run the handler; if it needs a producer id that nobody has, get one and run it again."""
-        partition = self.partition_for(transactional_id)
+        decision = _Decision(self.runtime, self.partition_for(transactional_id), self._next_producer_id, handler, done)
+        decision.attempt(None)
 
-        def attempt(spare_id: int | None) -> None:
-            self.runtime.write(
-                partition, lambda machine: handler(machine.book, spare_id), decided, lambda code: done(Verdict(code))
-            )
 
-        def decided(verdict: Verdict) -> None:
-            if verdict.needs_producer_id:
-                self._next_producer_id(got)
-            else:
-                done(verdict)
+class _Decision:
+    """A handler being run, perhaps a second time with a producer id of its own.
 
-        def got(outcome: int | KafkaError) -> None:
-            if isinstance(outcome, KafkaError):
-                done(Verdict(outcome.code))
-            else:
-                attempt(outcome)
+    A class, because closures that call each other are a reference cycle.
+    """
 
-        attempt(None)
+    def __init__(
+        self,
+        runtime: Runtime[TransactionMachine],
+        partition: int,
+        next_producer_id: Callable[[Callable[[int | KafkaError], None]], None],
+        handler: Callable[[TransactionBook, int | None], Outcome[Verdict]],
+        done: Callable[[Verdict], None],
+    ) -> None:
+        self._runtime = runtime
+        self._partition = partition
+        self._next_producer_id = next_producer_id
+        self._handler = handler
+        self._done = done
+
+    def attempt(self, spare_id: int | None) -> None:
+        """Run it, with that producer id to spare."""
+        self._runtime.write(
+            self._partition,
+            lambda machine: self._handler(machine.book, spare_id),
+            self._decided,
+            lambda code: self._done(Verdict(code)),
+        )
+
+    def _decided(self, verdict: Verdict) -> None:
+        if verdict.needs_producer_id:
+            self._next_producer_id(self._got)
+        else:
+            self._done(verdict)
+
+    def _got(self, outcome: int | KafkaError) -> None:
+        if isinstance(outcome, KafkaError):
+            self._done(Verdict(outcome.code))
+        else:
+            self.attempt(outcome)
 
 
 def _known_code(api: str, version: int, code: ErrorCode) -> int:

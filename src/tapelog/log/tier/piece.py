@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tapelog.log.tier.buffers import Block
 from tapelog.log.tier.waiter import Waiter
 
 
@@ -65,3 +66,13 @@ class Piece(Awaited):
         self.failed: str | None = None
         self.since_ms = 0
         """When it came, or failed for good."""
+
+
+class Run:
+    """Neighbouring blocks that one call of the store fills."""
+
+    def __init__(self, pieces: list[Piece], taken: list[Block | None], begun_ms: int) -> None:
+        self.pieces = pieces
+        self.taken = taken
+        self.begun_ms = begun_ms
+        self.broken = False

@@ -26,10 +26,9 @@ from typing import Any, Final
 
 from tapelog.base.timers import Timer, Timers
 from tapelog.log.tier.buffers import Block, Buffers, room_for
-from tapelog.log.tier.piece import Awaited, Convert, Key, NotHereError, Piece, UnreadableError
+from tapelog.log.tier.piece import Awaited, Convert, Key, NotHereError, Piece, Run, UnreadableError
 from tapelog.log.tier.quota import Quota
 from tapelog.log.tier.store import (
-    Got,
     ObjectMissingError,
     ObjectStore,
     RefusedError,
@@ -346,19 +345,20 @@ class Pieces:
         self._count(piece)
 
         self.buffers.shrink(self.used - self.blocks)
-
-        def got(result: Got | StoreError) -> None:
-            self.under_way -= 1
-            self._loaded(piece, result if isinstance(result, StoreError) else result.data)
-
-        def ranged(result: list[bytes] | StoreError) -> None:
-            self.under_way -= 1
-            self._loaded(piece, result if isinstance(result, StoreError) else result[0])
-
         if piece.whole:
-            self.store.get(piece.name, got)
+            self.store.get(
+                piece.name, lambda got: self._arrived(piece, got if isinstance(got, StoreError) else got.data)
+            )
         else:
-            self.store.get_ranges(piece.name, [(piece.position, piece.size)], ranged)
+            self.store.get_ranges(
+                piece.name,
+                [(piece.position, piece.size)],
+                lambda got: self._arrived(piece, got if isinstance(got, StoreError) else got[0]),
+            )
+
+    def _arrived(self, piece: Piece, result: bytes | StoreError) -> None:
+        self.under_way -= 1
+        self._loaded(piece, result)
 
     def _load_run(self, first: Piece) -> None:
         """A block, and with it those behind it that wait to be read ahead. Behind a segment's last one lies its tail,
@@ -375,22 +375,22 @@ class Pieces:
             self.quota.took(piece.size)
             run.append(piece)
             taken.append(self._place(piece))
-        begun_ms = self.timers.clock.monotonic_ms()
-        broken = False
+        call = Run(run, taken, self.timers.clock.monotonic_ms())
+        buffers = [block.data for block in taken if block]
+        self.store.read_into(
+            first.name, first.position, buffers, lambda number, error: self._filled(call, number, error)
+        )
 
-        def filled(number: int, error: StoreError | None) -> None:
-            nonlocal broken
-            told, broken = broken, error is not None  # what a call still owes when it breaks is told once
-            block = taken[number]
-            taken[number] = None  # only the loop holds blocks: a thread that lingers would give one back elsewhere
-            if number == len(run) - 1:
-                self.under_way -= 1
-                if error is None:
-                    self._pace(self.timers.clock.monotonic_ms() - begun_ms, len(run))
-            assert block is not None
-            self._loaded(run[number], block if error is None else error, told)
-
-        self.store.read_into(first.name, first.position, [block.data for block in taken if block], filled)
+    def _filled(self, call: Run, number: int, error: StoreError | None) -> None:
+        told, call.broken = call.broken, error is not None  # what a call still owes when it breaks is told once
+        block = call.taken[number]
+        call.taken[number] = None  # only the loop holds blocks: a thread that lingers would give one back elsewhere
+        if number == len(call.pieces) - 1:
+            self.under_way -= 1
+            if error is None:
+                self._pace(self.timers.clock.monotonic_ms() - call.begun_ms, len(call.pieces))
+        assert block is not None
+        self._loaded(call.pieces[number], block if error is None else error, told)
 
     def _place(self, piece: Piece) -> Block:
         self._count(piece)
@@ -457,15 +457,14 @@ class Pieces:
             return
         delay_ms = BACKOFF_MS_MAX if isinstance(error, RefusedError) else BACKOFF_MS << min(piece.failures, 10)
         piece.failures += 1
+        self.timers.after(min(delay_ms, BACKOFF_MS_MAX), lambda: self._try_again(piece))
 
-        def again() -> None:
-            if piece.waiters:
-                self._wanted.append(piece)
-                self._pump()
-            else:
-                self._drop(piece)
-
-        self.timers.after(min(delay_ms, BACKOFF_MS_MAX), again)
+    def _try_again(self, piece: Piece) -> None:
+        if piece.waiters:
+            self._wanted.append(piece)
+            self._pump()
+        else:
+            self._drop(piece)
 
     def invariants(self) -> None:
         """What must hold after every step."""

@@ -181,9 +181,18 @@ def _ask(
     version: int,
 ) -> None:
     """Ask the coordinator for all of them at once."""
+    node.gate.admit(
+        transactional_id,
+        producer[0],
+        producer[1],
+        list(unasked),
+        version >= ADDS_FROM,
+        lambda codes: _answer_guards(unasked, codes),
+    )
 
-    def answered(codes: dict[tuple[str, int], ErrorCode]) -> None:
-        for key, (partition, guard) in unasked.items():
-            partition.guards.answer(guard, int(codes[key]))
 
-    node.gate.admit(transactional_id, producer[0], producer[1], list(unasked), version >= ADDS_FROM, answered)
+def _answer_guards(
+    unasked: dict[tuple[str, int], tuple[Partition, Guard]], codes: dict[tuple[str, int], ErrorCode]
+) -> None:
+    for key, (partition, guard) in unasked.items():
+        partition.guards.answer(guard, int(codes[key]))
