@@ -27,7 +27,8 @@ def describe_cluster(node: NodeApi, call: Call, request: DescribeClusterRequest)
 
 def describe_topic_partitions(node: NodeApi, call: Call, request: DescribeTopicPartitionsRequest) -> None:
     """Version 0: topics a page at a time."""
-    call.reply(describe.describe_topic_partitions_response(node.image, request, call.connection.listener))
+    most = node.setting_int("max.request.partition.size.limit")
+    call.reply(describe.describe_topic_partitions_response(node.image, request, call.connection.listener, most))
 
 
 def describe_acls(node: NodeApi, call: Call, request: DescribeAclsRequest) -> None:
