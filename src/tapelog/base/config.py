@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from tapelog.base.config_values import ConfigValueError, check, parse_boolean, parse_whole, split_list
+from tapelog.base.config_values import ConfigValueError, parse_boolean, parse_whole, split_list
 from tapelog.base.kafka_configs import BROKER, BROKER_QUOTA, BROKER_SYNONYMS, TOPIC, Row
 
 BROKER_ROWS: Final[dict[str, Row]] = {row[0]: row for row in BROKER}
@@ -23,6 +23,10 @@ _HOURS: Final = 3_600_000
 
 class UnknownSettingError(ValueError):
     """A setting name that neither Kafka nor Tapelog has; the text names the nearest one."""
+
+
+class RefusedSettingError(ValueError):
+    """A setting that promises what this broker does not do; the text says what."""
 
 
 class BrokerSettings:
@@ -75,22 +79,6 @@ def synonym_millis(lookup: Callable[[str], str | None], name: str) -> int:
     raise KeyError(name)
 
 
-def check_static(settings: Mapping[str, str]) -> None:
-    """Raise UnknownSettingError or ConfigValueError for the first bad setting, by name."""
-    for name in sorted(settings):
-        row = BROKER_ROWS.get(name) or BROKER_QUOTA_ROWS.get(name)
-        if row is None:
-            if _is_prefixed(name):
-                continue
-            raise UnknownSettingError(unknown_setting(name, BROKER_ROWS))
-        check(row, settings[name])
-
-
-def _is_prefixed(name: str) -> bool:
-    """Listener-specific names: listener.name.<listener>.<config>."""
-    return name.startswith("listener.name.")
-
-
 def unknown_setting(name: str, known: Mapping[str, Row]) -> str:
     """The message for a name that does not exist, with the nearest that does."""
     return f"unknown setting {name!r}{nearest(name, known)}"
@@ -111,8 +99,8 @@ __all__ = [
     "TOPIC_ROWS",
     "BrokerSettings",
     "ConfigValueError",
+    "RefusedSettingError",
     "UnknownSettingError",
-    "check_static",
     "nearest",
     "synonym_millis",
     "unknown_setting",

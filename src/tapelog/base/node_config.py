@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from tapelog.base import ids
-from tapelog.base.config import BrokerSettings, check_static
+from tapelog.base.config import BrokerSettings
+from tapelog.base.config_refusals import check_static, unavailable
 from tapelog.base.config_values import split_list
 
 ROLE_BROKER: Final = "broker"
@@ -226,7 +227,7 @@ class NodeConfig:
                     f"set listener.security.protocol.map={listener.name}:PLAINTEXT"
                 )
             if protocol != "PLAINTEXT":
-                raise NodeConfigError(f"listener {listener.name}: {protocol} is not available yet, only PLAINTEXT is")
+                raise NodeConfigError(f"listener {listener.name}: {unavailable(protocol)}")
 
     def _check_advertised(self) -> None:
         names = [listener.name for listener in self.listeners]

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from tapelog.base.config import BROKER_QUOTA_ROWS, BROKER_ROWS, TOPIC_DEFAULTS, TOPIC_ROWS, BrokerSettings
+from tapelog.base.config_classes import NOT_DYNAMIC
 from tapelog.base.config_values import STRING, canonical
 from tapelog.base.kafka_configs import BROKER_SYNONYMS, INTERNAL, TOPIC_SYNONYMS
 from tapelog.metadata.image import RESOURCE_BROKER, MetadataImage
@@ -38,8 +39,8 @@ class Layers:
         own = image.config(RESOURCE_BROKER, str(broker_id)) if broker_id is not None else {}
         self.settings = settings
         self._explicit: tuple[tuple[int, Mapping[str, str]], ...] = (
-            (SOURCE_DYNAMIC_BROKER, own),
-            (SOURCE_DYNAMIC_DEFAULT, image.config(RESOURCE_BROKER, "")),
+            (SOURCE_DYNAMIC_BROKER, _in_force(own)),
+            (SOURCE_DYNAMIC_DEFAULT, _in_force(image.config(RESOURCE_BROKER, ""))),
             (SOURCE_STATIC, settings.static),
         )
 
@@ -81,6 +82,13 @@ class Layers:
             if synonym[0] == name:
                 return found[position:]
         return []
+
+
+def _in_force(dynamic: Mapping[str, str]) -> Mapping[str, str]:
+    """Without what a change cannot bring into force. Such changes are refused; earlier versions kept them."""
+    if NOT_DYNAMIC.isdisjoint(dynamic):
+        return dynamic
+    return {name: value for name, value in dynamic.items() if name not in NOT_DYNAMIC}
 
 
 class TopicEntry:

@@ -5,10 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from tapelog.base.config import BROKER_QUOTA_ROWS, BROKER_ROWS, TOPIC_DEFAULTS, TOPIC_ROWS, nearest
+from tapelog.base.config import (
+    BROKER_QUOTA_ROWS,
+    BROKER_ROWS,
+    TOPIC_DEFAULTS,
+    TOPIC_ROWS,
+    BrokerSettings,
+    nearest,
+)
+from tapelog.base.config_classes import AT_START, LISTENERS, PROTOCOL_MAP
+from tapelog.base.config_refusals import LISTENER_PREFIX, PLAINTEXT, refusal, unavailable
 from tapelog.base.config_values import ConfigValueError, check, parse_whole, split_list
 from tapelog.base.kafka_configs import CLIENT_METRICS, GROUP, PER_BROKER_ONLY, Row
+from tapelog.base.node_config import SECURITY_PROTOCOLS, Listener, NodeConfigError, parse_listeners
 from tapelog.metadata.config_layers import Layers
+from tapelog.metadata.image import MetadataImage
 from tapelog.wire.errors import ErrorCode, KafkaError
 
 GROUP_ROWS: Final[dict[str, Row]] = {row[0]: row for row in GROUP}
@@ -74,29 +85,81 @@ def check_topic_configs(configs: Mapping[str, str]) -> None:
         )
 
 
-def check_broker_configs(configs: Mapping[str, str], per_broker: bool) -> None:
-    """Raise INVALID_REQUEST unless these may be set while brokers run, on one broker or on all of them."""
-    fixed = [name for name in sorted(configs) if name in BROKER_ROWS and name not in PER_BROKER_ONLY]
+def check_broker_configs(
+    image: MetadataImage, settings: BrokerSettings, broker: str, changed: Mapping[str, str]
+) -> None:
+    """Raise INVALID_REQUEST unless these may be changed while brokers run; broker is an id, or "" for all of them.
+
+    Names that nobody knows are accepted, as in Kafka."""
+    for name in sorted(changed):
+        refused = refusal(name, changed[name])
+        if refused is not None:
+            raise _refuse(ErrorCode.INVALID_REQUEST, refused)
+    fixed = [
+        name for name in sorted(changed) if name in BROKER_ROWS and (name not in PER_BROKER_ONLY or name in AT_START)
+    ]
     if fixed:
         raise _refuse(ErrorCode.INVALID_REQUEST, f"Only a restart can change these configs: {', '.join(fixed)}")
-    if not per_broker:
-        single = [name for name in sorted(configs) if PER_BROKER_ONLY.get(name, name.startswith("listener.name."))]
+    if not broker:
+        single = [name for name in sorted(changed) if PER_BROKER_ONLY.get(name, name.startswith(LISTENER_PREFIX))]
         if single:
             raise _refuse(
                 ErrorCode.INVALID_REQUEST, f"These configs can only be set broker by broker: {', '.join(single)}"
             )
-    known = {name: BROKER_ROWS.get(name) or BROKER_QUOTA_ROWS.get(name) or _prefixed_row(name) for name in configs}
+    known = {name: BROKER_ROWS.get(name) or BROKER_QUOTA_ROWS.get(name) or _prefixed_row(name) for name in changed}
     rows = {name: row for name, row in known.items() if row is not None}
-    _check_rows(rows, "broker", configs, ErrorCode.INVALID_REQUEST)
-    if parse_whole(configs.get("max.connections", "1")) == 0:
+    _check_rows(rows, "broker", {name: changed[name] for name in rows}, ErrorCode.INVALID_REQUEST)
+    if parse_whole(changed.get("max.connections", "1")) == 0:
         raise _refuse(ErrorCode.INVALID_REQUEST, "max.connections=0 would shut everybody out, you included")
+    if broker:
+        _check_listeners(image, settings, int(broker), changed)
+
+
+def _check_listeners(image: MetadataImage, settings: BrokerSettings, broker: int, changed: Mapping[str, str]) -> None:
+    """Listeners are opened when a node starts: only what is so already may be said again."""
+    text = changed.get(LISTENERS)
+    if text is not None:
+        try:
+            given = parse_listeners(split_list(text))
+        except NodeConfigError as error:
+            raise _refuse(ErrorCode.INVALID_REQUEST, f"{LISTENERS}: {error}") from None
+        names = {endpoint.name for endpoint in image.brokers[broker].endpoints}
+        for listener in given:
+            if listener.name in SECURITY_PROTOCOLS and listener.name != PLAINTEXT and listener.name not in names:
+                raise _refuse(ErrorCode.INVALID_REQUEST, f"listener {listener.name}: {unavailable(listener.name)}")
+        if not _served(image, settings, broker, given):
+            raise _refuse(
+                ErrorCode.INVALID_REQUEST, _AT_START.format(LISTENERS, "`listeners` in node.toml (tape up --listen)")
+            )
+    text = changed.get(PROTOCOL_MAP)
+    if text is not None and _pairs(text) != _pairs(settings.string(PROTOCOL_MAP)):
+        raise _refuse(ErrorCode.INVALID_REQUEST, _AT_START.format(PROTOCOL_MAP, "it in node.toml"))
+
+
+_AT_START: Final = "{} is read when a node starts: change {}, and start the node again"
+
+
+def _pairs(text: str) -> set[str]:
+    return {item.upper() for item in split_list(text)}
+
+
+def _served(image: MetadataImage, settings: BrokerSettings, broker: int, given: list[Listener]) -> bool:
+    """Whether the broker listens there; of other nodes only the addresses are known that they tell clients."""
+    controllers = settings.items("controller.listener.names")
+    asked = {(one.name, one.host, one.port) for one in given if one.name not in controllers}
+    told = {(one.name, one.host, one.port) for one in image.brokers[broker].endpoints}
+    if settings.text("node.id") == str(broker):
+        own = parse_listeners(settings.items(LISTENERS))
+        if asked == {(one.name, one.host, one.port) for one in own if one.name not in controllers}:
+            return True
+    return asked == told
 
 
 def _prefixed_row(name: str) -> Row | None:
     """The row of listener.name.<listener>.<config>, which has the bounds of <config>."""
-    if not name.startswith("listener.name."):
+    if not name.startswith(LISTENER_PREFIX):
         return None
-    rest = name[len("listener.name.") :].partition(".")[2]
+    rest = name[len(LISTENER_PREFIX) :].partition(".")[2]
     for candidate in (rest, rest.partition(".")[2]):
         row = BROKER_ROWS.get(candidate)
         if row is not None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from tapelog.base.config import BROKER_QUOTA_ROWS, BROKER_ROWS, TOPIC_ROWS, BrokerSettings
+from tapelog.base.config_classes import NOT_DYNAMIC
 from tapelog.base.config_values import LIST, split_list
 from tapelog.metadata import config_rules, eligible, tier_rules, topic_names
 from tapelog.metadata.config_layers import Layers, topic_defaults
@@ -114,7 +115,10 @@ def _alter(
             errors.append((error.code, error.message))
             continue
         errors.append((ErrorCode.NONE, None))
-        records += _changes(key, image.configs.get(key, {}), new)
+        old = image.configs.get(key, {})
+        if key[0] == RESOURCE_BROKER:  # accepted because it is so already: what stands in node.toml goes on to count
+            new = {name: new[name] for name in new if name not in NOT_DYNAMIC or old.get(name) == new[name]}
+        records += _changes(key, old, new)
     return [*records, *eligible.after_configs(image, records)], errors
 
 
@@ -164,7 +168,9 @@ def _check_configs(image: MetadataImage, settings: BrokerSettings, key: ConfigKe
         config_rules.check_topic_configs(new)
         tier_rules.check(new, image.topic_config(name), settings)
     elif kind == RESOURCE_BROKER:
-        config_rules.check_broker_configs(new, per_broker=name != "")
+        old = image.config(RESOURCE_BROKER, name)
+        changed = {key: value for key, value in new.items() if old.get(key) != value}
+        config_rules.check_broker_configs(image, settings, name, changed)
     elif kind == RESOURCE_GROUP:
         config_rules.check_group_configs(new, Layers(image, settings, None))
     else:

@@ -1,7 +1,7 @@
 """DescribeConfigs and ListConfigResources: every name Kafka has, its value, and where the value comes from.
 
-Names that this broker accepts but does not act on say so in their documentation field; ENFORCED is the list of those
-it does act on.
+The documentation field of a name says what `base/config_classes` does: that it has no effect here, or why only its
+default is accepted.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from tapelog.base.config import BROKER_QUOTA_ROWS, BROKER_ROWS, TOPIC_ROWS, BrokerSettings
+from tapelog.base.config_classes import AT_START, REFUSED
+from tapelog.base.config_refusals import remark
 from tapelog.base.config_values import PASSWORD, canonical
-from tapelog.base.enforced_configs import ENFORCED
 from tapelog.base.kafka_configs import GROUP_SYNONYMS, INTERNAL, PER_BROKER_ONLY, Row
 from tapelog.metadata.config_layers import (
     SOURCE_BROKER_LOGGER,
@@ -45,7 +46,6 @@ from tapelog.wire.messages.describe_configs_response import (
 from tapelog.wire.messages.list_config_resources_request import ListConfigResourcesRequest
 from tapelog.wire.messages.list_config_resources_response import ConfigResource, ListConfigResourcesResponse
 
-NOT_ENFORCED: Final = "Accepted for compatibility; Tapelog does not act on it."
 _ALL_TYPES: Final = (
     RESOURCE_TOPIC,
     RESOURCE_BROKER,
@@ -96,7 +96,14 @@ def describe_configs_response(view: ConfigView, request: DescribeConfigsRequest)
 
 
 def _documentation(name: str) -> str:
-    return "" if name in ENFORCED else NOT_ENFORCED
+    if name in REFUSED:
+        return f"Only the default is accepted: {REFUSED[name]}."
+    noted = remark(name)
+    return f"{noted}." if noted is not None else ""
+
+
+def _read_only(name: str) -> bool:
+    return name not in PER_BROKER_ONLY or name in AT_START
 
 
 def _entries(view: ConfigView, resource: DescribeConfigsResource) -> list[DescribeConfigsResourceResult]:
@@ -157,7 +164,7 @@ def _broker_result(view: ConfigView, row: Row) -> DescribeConfigsResourceResult:
     text = view.layers.text(name)
     source = synonyms[0][2] if synonyms else SOURCE_DEFAULT
     value = canonical(kind, text) if text is not None else None
-    return _result(name, value, kind, source, name not in PER_BROKER_ONLY, synonyms)
+    return _result(name, value, kind, source, _read_only(name), synonyms)
 
 
 def _cluster_defaults(view: ConfigView) -> list[DescribeConfigsResourceResult]:
@@ -168,7 +175,7 @@ def _cluster_defaults(view: ConfigView) -> list[DescribeConfigsResourceResult]:
         kind = row[1] if row is not None else PASSWORD
         synonyms = [item for item in view.layers.synonyms(name) if item[2] == SOURCE_DYNAMIC_DEFAULT]
         value = canonical(kind, text)
-        results.append(_result(name, value, kind, SOURCE_DYNAMIC_DEFAULT, name not in PER_BROKER_ONLY, synonyms))
+        results.append(_result(name, value, kind, SOURCE_DYNAMIC_DEFAULT, _read_only(name), synonyms))
     return results
 
 

@@ -96,6 +96,10 @@ def test_advertising_a_listener_that_is_not_there_is_refused() -> None:
         ({"settings": {"log.dirs": "x"}}, "--data"),
         ({"settings": {"num.partition": "3"}}, "num.partitions"),
         ({"settings": {"num.partitions": "x"}}, "num.partitions"),
+        ({"settings": {"authorizer.class.name": "a.B"}}, "ACLs are not available yet"),
+        ({"settings": {"sasl.enabled.mechanisms": "PLAIN"}}, "SASL is not available yet"),
+        ({"settings": {"listener.security.protocol.map": "PLAINTEXT:SSL"}}, "listener PLAINTEXT: SSL is not available"),
+        ({"settings": {"listener.security.protocol.map": "OTHER:SSL"}}, "listener OTHER: SSL is not available"),
     ],
 )
 def test_what_no_node_can_run_with_is_refused_by_name(changes: dict[str, Any], reason: str) -> None:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tapelog.base.config import BROKER_ROWS
-from tapelog.base.enforced_configs import ENFORCED
 from tapelog.base.kafka_configs import INTERNAL
 from tapelog.metadata.config_layers import Layers, effective_topic_config
 from tapelog.metadata.describe_configs import (
-    NOT_ENFORCED,
     ConfigView,
     describe_configs_response,
     list_config_resources_response,
@@ -120,15 +118,13 @@ def test_only_the_wanted_names_and_synonyms_when_asked() -> None:
 
 def test_what_is_not_enforced_says_so() -> None:
     configs = by_name(describe(with_topic(), RESOURCE_TOPIC, "t", documentation=True))
-    assert configs["preallocate"].documentation == NOT_ENFORCED
+    assert configs["preallocate"].documentation == "preallocate has no effect here."
     assert configs["retention.ms"].documentation == ""
-
-
-def test_the_list_of_enforced_names_has_only_names_that_exist() -> None:
-    from tapelog.base.config import TOPIC_ROWS
-    from tapelog.metadata.config_rules import GROUP_ROWS
-
-    assert set(BROKER_ROWS) | set(TOPIC_ROWS) | set(GROUP_ROWS) >= ENFORCED
+    broker = by_name(describe(with_topic(), RESOURCE_BROKER, "1", documentation=True))
+    assert broker["num.io.threads"].documentation == "num.io.threads has no effect here."
+    assert broker["ssl.keystore.location"].documentation == (
+        "Only the default is accepted: SSL is not available yet, only PLAINTEXT is."
+    )
 
 
 def test_groups_show_their_overrides_over_the_brokers_defaults() -> None:
