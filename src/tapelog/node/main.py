@@ -23,6 +23,7 @@ from tapelog.client.pacing import unpace_at
 from tapelog.log.compaction.order import CleaningWorker
 from tapelog.metadata.fault import MetadataFault
 from tapelog.metadata.image import Endpoint
+from tapelog.node.config_notes import tell_static
 from tapelog.node.core import NodeCore
 from tapelog.node.flush_signal import FlushSignals
 from tapelog.node.lifecycle import RUNNING
@@ -58,6 +59,7 @@ def run(config: NodeConfig, *, on_ready: Callable[[str], None]) -> int:
     for metadata on disk that is damaged or missing.
     """
     _configure_logging(config)
+    tell_static(config.settings)
     locks, broken = _take(config)
     try:
         return _run(config, broken, on_ready)

@@ -20,6 +20,7 @@ from tapelog.metadata.image import MetadataImage
 from tapelog.metadata.outcome import Outcome
 from tapelog.metadata.quorum import MetadataLog
 from tapelog.metadata.snapshot import DiskSnapshots, SnapshotId
+from tapelog.node import config_notes
 from tapelog.node.raft import MetadataPort, PartitionLog, quorum_of
 from tapelog.raft import control
 from tapelog.raft.machine import Raft
@@ -207,9 +208,12 @@ class NodeMetadata:
         self._numbers = {}
 
     def _publish(self, image: MetadataImage, delta: ImageDelta) -> None:
+        before = self.image
         self._take(image)
         self.unclean_elections += delta.unclean_elections
         if self.ready:
+            if delta.changed_configs:
+                config_notes.tell_changed(self.node, before, delta.changed_configs)
             self.node.follow(delta)
 
     def _active_changed(self, active: bool) -> None:
@@ -220,6 +224,7 @@ class NodeMetadata:
     def _look_if_ready(self) -> None:
         if not self.ready and 0 <= self.raft.known_high_watermark <= self.log.image.offset:
             self.ready = True
+            config_notes.tell_stored(self.node)
             self._on_ready()
 
     def _quorum_records(self, end_offset: int, timestamp_ms: int) -> list[Record]:

@@ -1,0 +1,77 @@
+"""The log tells of settings that do nothing: at the start, and when one is changed."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from tapelog.metadata.image import RESOURCE_BROKER, RESOURCE_TOPIC
+from tapelog.metadata.outcome import Outcome
+from tapelog.metadata.record_types import ConfigRecord
+from tapelog.node import config_notes
+from tapelog.wire.messages.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from tests.support.rig import TOPIC, Rig
+
+
+@pytest.fixture(autouse=True)
+def audible(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logging.getLogger("tapelog"), "propagate", True)
+    caplog.set_level(logging.WARNING, "tapelog.config")
+
+
+def said(caplog: pytest.LogCaptureFixture) -> list[str]:
+    lines = [record.getMessage() for record in caplog.records if record.name == "tapelog.config"]
+    caplog.clear()
+    return lines
+
+
+def change(rig: Rig, kind: int, resource: str, name: str, value: str | None) -> int:
+    """IncrementalAlterConfigs through a client; the error code."""
+    config = AlterableConfig(name=name, config_operation=0 if value is not None else 1, value=value)
+    request = IncrementalAlterConfigsRequest(
+        resources=[AlterConfigsResource(resource_type=kind, resource_name=resource, configs=[config])]
+    )
+    return int(rig.client.call(request, 1).responses[0].error_code)
+
+
+def test_settings_without_effect_are_named_at_the_start(caplog: pytest.LogCaptureFixture) -> None:
+    config_notes.tell_static({"num.network.threads": "16", "num.partitions": "3", "listener.name.x.what": "1"})
+    first, second = said(caplog)
+    assert first.startswith("unknown setting listener.name.x.what: kept, not used")
+    assert second == "num.network.threads has no effect here"
+
+
+def test_a_change_without_effect_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    rig = Rig()
+    rig.create(partitions=1)
+    said(caplog)
+    assert change(rig, RESOURCE_BROKER, "", "num.io.threads", "16") == 0
+    assert said(caplog) == ["num.io.threads has no effect here"]
+    assert change(rig, RESOURCE_BROKER, "", "log.retention.ms", "5") == 0
+    assert change(rig, RESOURCE_BROKER, "", "num.io.threads", "16") == 0
+    assert change(rig, RESOURCE_BROKER, "", "num.io.threads", None) == 0
+    assert said(caplog) == []
+    assert change(rig, RESOURCE_TOPIC, TOPIC, "preallocate", "true") == 0
+    assert said(caplog) == [f"topic {TOPIC}: preallocate has no effect here"]
+
+
+def test_an_unknown_name_is_kept_and_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    rig = Rig()
+    said(caplog)
+    assert change(rig, RESOURCE_BROKER, "1", "num.netwok.threads", "16") == 0
+    assert said(caplog) == ["unknown setting num.netwok.threads: kept, not used; did you mean 'num.network.threads'?"]
+
+
+def test_what_the_metadata_keeps_and_is_not_in_force_is_told_at_the_start(caplog: pytest.LogCaptureFixture) -> None:
+    rig = Rig()
+    record = ConfigRecord(resource_type=RESOURCE_BROKER, resource_name="1", name="listeners", value="SSL://h:1")
+    rig.node.core.change_metadata(lambda image: Outcome([record], None), lambda answer: None)
+    rig.node.settle()
+    said(caplog)
+    rig.reboot(rig.node.stop)
+    assert said(caplog) == ["listeners is stored for brokers, but not in force"]
