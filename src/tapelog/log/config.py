@@ -62,8 +62,10 @@ class LogConfig:
         self.compression_level = compression_level(self.compression_type, given)
         # whether a batch may have to be looked into or changed before it is stored
         self.rewrites = self.log_append_time or self.compact or self.codec != KEEP_CODEC
-        # flush.messages=1 asks for every batch to be on disk before it is acknowledged: what "fsync" means
-        self.page_cache = given.get("tapelog.flush", "fsync") == "page-cache" and self.flush_messages > 1
+        # flush.messages=1 asks for every batch to be on disk before it is acknowledged: what "fsync" means. flush.ms
+        # asks for it within an interval, which no timer watches here: "fsync" keeps that promise, too
+        asked_to_flush = self.flush_messages <= 1 or self.flush_ms != LONG_MAX
+        self.page_cache = given.get("tapelog.flush", "fsync") == "page-cache" and not asked_to_flush
         # what the topic may hold on its leaders' disks, and whether its oldest segments make room for new ones
         self.max_bytes = _number(given, "tapelog.max.bytes", -1)
         drops = given.get("tapelog.max.bytes.policy", "reject") == "drop-oldest"

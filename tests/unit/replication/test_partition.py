@@ -37,6 +37,15 @@ def test_in_page_cache_mode_a_write_is_enough() -> None:
     assert bench.hub.unflushed == []
 
 
+def test_in_page_cache_mode_whoever_asks_for_a_flush_in_time_is_answered_when_it_is_on_disk() -> None:
+    bench = Bench(tapelog_flush="page-cache", flush_ms="1000")
+    bench.append(1)
+    bench.partition.write()
+    assert bench.told.told == []
+    bench.flush()
+    assert bench.told.told == [(1, 0)]
+
+
 def test_a_write_that_fails_tells_those_whose_records_are_taken_back() -> None:
     bench = Bench()
     bench.append(1)
