@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tapelog.base.config import BrokerSettings
 from tapelog.base.ports import Clock, Entropy
-from tapelog.metadata import brokers, configs, election, features, producer_ids, topics
+from tapelog.metadata import brokers, configs, election, eligible, features, producer_ids, topics
 from tapelog.metadata.brokers import BrokerRegistration, FeatureRange
 from tapelog.metadata.electorate import UNCLEAN
 from tapelog.metadata.image import Endpoint, MetadataImage
@@ -140,7 +140,12 @@ class Controller:
         self, image: MetadataImage, request: UpdateFeaturesRequest, version: int
     ) -> Outcome[UpdateFeaturesResponse]:
         """UpdateFeatures, versions 0 to 2."""
-        return features.update_features(image, request, version)
+        outcome = features.update_features(image, request, version)
+        return Outcome(eligible.with_minimum(image, self.settings, outcome.records), outcome.response)
+
+    def write_minimum(self, image: MetadataImage) -> Outcome[None]:
+        """For a node alone, which has no upkeep by the clock: the cluster's min.insync.replicas is written down."""
+        return eligible.write_minimum(image, self.settings)
 
     def register_broker(self, image: MetadataImage, registration: BrokerRegistration) -> Outcome[int]:
         """A broker joins; the response is its epoch."""

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tapelog.metadata.electorate import MIN_ISR, elr_enabled
+from tapelog.base.config import BrokerSettings
+from tapelog.metadata.config_layers import Layers
+from tapelog.metadata.electorate import ELR_FEATURE, MIN_ISR, elr_enabled
 from tapelog.metadata.image import RESOURCE_BROKER, RESOURCE_TOPIC, ConfigKey, MetadataImage
+from tapelog.metadata.outcome import Outcome
 from tapelog.metadata.partition_changes import all_partitions
-from tapelog.metadata.record_types import ConfigRecord, PartitionChangeRecord
+from tapelog.metadata.record_types import ConfigRecord, FeatureLevelRecord, MetadataRecord, PartitionChangeRecord
 from tapelog.wire.errors import ErrorCode, KafkaError
 
 
@@ -45,6 +48,32 @@ def check_configs(image: MetadataImage, key: ConfigKey, new: dict[str, str]) -> 
         raise KafkaError(
             ErrorCode.INVALID_CONFIG, f"With eligible leader replicas {MIN_ISR} cannot be set for one broker"
         )
+
+
+def minimum_unwritten(image: MetadataImage) -> bool:
+    """Whether the cluster's min.insync.replicas has still to be written down."""
+    return elr_enabled(image) and MIN_ISR not in image.config(RESOURCE_BROKER, "")
+
+
+def write_minimum(image: MetadataImage, settings: BrokerSettings) -> Outcome[None]:
+    """Write down min.insync.replicas for the whole cluster, as Kafka's controller does: brokers must agree on it."""
+    return Outcome([_minimum(image, settings)] if minimum_unwritten(image) else [], None)
+
+
+def with_minimum(
+    image: MetadataImage, settings: BrokerSettings, changed: Sequence[MetadataRecord]
+) -> list[MetadataRecord]:
+    """Changed levels of features, and the minimum with them if eligible leader replicas begin to be kept."""
+    begin = any(
+        isinstance(one, FeatureLevelRecord) and one.name == ELR_FEATURE and one.feature_level for one in changed
+    )
+    missing = begin and MIN_ISR not in image.config(RESOURCE_BROKER, "")
+    return [*changed, _minimum(image, settings)] if missing else list(changed)
+
+
+def _minimum(image: MetadataImage, settings: BrokerSettings) -> ConfigRecord:
+    value = Layers(image, settings, None).text(MIN_ISR)
+    return ConfigRecord(resource_type=RESOURCE_BROKER, resource_name="", name=MIN_ISR, value=value)
 
 
 def forget(image: MetadataImage) -> list[PartitionChangeRecord]:

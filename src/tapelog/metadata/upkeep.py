@@ -14,11 +14,10 @@ from __future__ import annotations
 from typing import Final
 
 from tapelog.base.config import BrokerSettings
-from tapelog.metadata.config_layers import Layers
-from tapelog.metadata.electorate import MIN_ISR, elr_enabled
-from tapelog.metadata.image import RESOURCE_BROKER, MetadataImage
+from tapelog.metadata import eligible
+from tapelog.metadata.image import MetadataImage
 from tapelog.metadata.outcome import Outcome
-from tapelog.metadata.record_types import ConfigRecord, MetadataRecord
+from tapelog.metadata.record_types import MetadataRecord
 from tapelog.metadata.sessions import NEVER_MS, BrokerSessions
 
 ELECTIONS_PER_TICK_MAX: Final = 1000
@@ -45,7 +44,7 @@ class Upkeep:
         """When the next tick has something to do, in monotonic milliseconds; never without a clock."""
         if not self.sessions.timed:
             return NEVER_MS
-        if self._min_isr_unwritten(image):
+        if eligible.minimum_unwritten(image):
             return self.sessions.now_ms()
         return min(self.sessions.next_end_ms(image), self._balance_ms, self._unclean_ms)
 
@@ -57,8 +56,8 @@ class Upkeep:
         """Records for whatever is due; fencing first, since it decides who may lead."""
         from tapelog.metadata import elect_leaders, heartbeat
 
-        if self._min_isr_unwritten(image):
-            return Outcome([_min_isr_record(image, self.settings)], None)
+        if eligible.minimum_unwritten(image):
+            return eligible.write_minimum(image, self.settings)
         silent = self.sessions.silent(image)
         if silent:
             return Outcome(heartbeat.fence(image, self.settings, silent), None)
@@ -78,11 +77,3 @@ class Upkeep:
 
     def _balance_interval_ms(self) -> int:
         return 1000 * self.settings.whole("leader.imbalance.check.interval.seconds")
-
-    def _min_isr_unwritten(self, image: MetadataImage) -> bool:
-        return elr_enabled(image) and MIN_ISR not in image.config(RESOURCE_BROKER, "")
-
-
-def _min_isr_record(image: MetadataImage, settings: BrokerSettings) -> ConfigRecord:
-    value = Layers(image, settings, None).text(MIN_ISR)
-    return ConfigRecord(resource_type=RESOURCE_BROKER, resource_name="", name=MIN_ISR, value=value)

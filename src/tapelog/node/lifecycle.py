@@ -217,6 +217,7 @@ class Lifecycle:
                 self._become(RUNNING)
 
         node.change_metadata(lambda image: node.controller.register_broker(image, registration), registered)
+        node.change_metadata(node.controller.write_minimum, _ignore)
         if controller is not None:
             node.change_metadata(
                 lambda image: node.controller.register_controller(image, node.node_id, incarnation, [controller]),
