@@ -133,6 +133,7 @@ class Shell:
         for transport in list(self.transports.values()):
             if 0 < idle_ms < now_ms - transport.active_ms and not transport.connection.calls:
                 transport.connection.close("")
+        core.dispatcher.strangers.due(now_ms, core.dispatcher.complain)
         if self._trim_due and core.dispatcher.held_bytes < TRIM_BYTES:
             self._trim_due = False
             give_memory_back()

@@ -12,6 +12,7 @@ from tapelog.wire.message import Message
 from tapelog.wire.messages.request_header import RequestHeader
 from tapelog.wire.messages.response_header import ResponseHeader
 from tapelog.wire.reader import Reader
+from tapelog.wire.strangers import foreign
 from tapelog.wire.values import WireError
 from tapelog.wire.writer import Writer
 
@@ -21,6 +22,10 @@ FRAME_BYTES_MAX = 100 * 1024 * 1024
 M = TypeVar("M", bound=Message)
 _requests: dict[int, type[Message]] = {}
 _responses: dict[int, type[Message]] = {}
+
+
+class StrangerError(WireError):
+    """What came is no frame; the text says what it looks like."""
 
 
 class Call:
@@ -94,11 +99,12 @@ def changed(message: M, **values: object) -> M:
 
 
 async def read_frame(reader: asyncio.StreamReader) -> bytes | None:
-    """The next payload; None when the other side has closed. WireError for a size nobody sends."""
+    """The next payload; None when the other side has closed. StrangerError for a size nobody sends."""
     try:
-        size = int.from_bytes(await reader.readexactly(4), "big")
+        head = await reader.readexactly(4)
+        size = int.from_bytes(head, "big")
         if size > FRAME_BYTES_MAX:
-            raise WireError(f"a frame of {size} bytes")
+            raise StrangerError(foreign(head) or f"a frame of {size} bytes")
         return await reader.readexactly(size)
     except (asyncio.IncompleteReadError, OSError):
         return None

@@ -11,6 +11,7 @@ from tapelog.base.addresses import host_port
 from tapelog.router.catalogue import Address, Catalogue, ClusterLostError
 from tapelog.router.routes import HANDLERS
 from tapelog.router.session import Self, Session
+from tapelog.wire.strangers import Strangers
 
 log = logging.getLogger("tapelog.router")
 
@@ -31,6 +32,7 @@ class Router:
         self._host, self._port = host, port
         self._advertised = advertised
         self._sessions: dict[int, Session] = {}
+        self._strangers = Strangers()
         self._server: asyncio.Server | None = None
         self._me = Self(0, host, port)
         self._tasks: list[asyncio.Task[None]] = []
@@ -67,6 +69,7 @@ class Router:
         """Nodes that the cluster has given up are not waited for any longer."""
         while True:
             await asyncio.sleep(REFRESH_S)
+            self._strangers.due(int(asyncio.get_running_loop().time() * 1000), log.warning)
             before = list(self.catalogue.nodes)
             try:
                 await self.catalogue.refresh()
@@ -81,7 +84,7 @@ class Router:
                         session.drop(node)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        session = Session(self.catalogue, self._me, HANDLERS, reader, writer)
+        session = Session(self.catalogue, self._me, HANDLERS, reader, writer, self._strangers)
         self._sessions[id(session)] = session
         try:
             await session.run()

@@ -13,9 +13,10 @@ from typing import Any
 
 from tapelog.router import produce
 from tapelog.router.catalogue import Catalogue, ClusterLostError
-from tapelog.router.frames import Call, framed, read_frame
+from tapelog.router.frames import Call, StrangerError, framed, read_frame
 from tapelog.router.upstream import Lane, NodeLostError
 from tapelog.wire.api_keys import ApiKey
+from tapelog.wire.strangers import Strangers
 from tapelog.wire.values import UnsupportedVersionError, WireError
 
 log = logging.getLogger("tapelog.router")
@@ -45,6 +46,7 @@ class Session:
         handlers: dict[int, Handler],
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
+        strangers: Strangers,
     ) -> None:
         self.catalogue = catalogue
         self.me = me
@@ -52,6 +54,7 @@ class Session:
         self._handlers = handlers
         self._reader = reader
         self._writer = writer
+        self._strangers = strangers
         self._lanes: dict[int, Lane] = {}
         self._all_lanes: list[tuple[int, Lane]] = []
         self._answers: asyncio.Queue[Awaitable[bytes | None]] = asyncio.Queue(PIPELINED_MAX)
@@ -65,6 +68,10 @@ class Session:
             done, _ = await asyncio.wait((answering, reading), return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 task.result()
+        except StrangerError as stranger:
+            peer = self._writer.get_extra_info("peername")
+            now_ms = int(asyncio.get_running_loop().time() * 1000)
+            self._strangers.came(str(peer[0]) if peer else "?", str(stranger), now_ms, log.warning)
         except (WireError, ClusterLostError, UnsupportedVersionError) as error:
             log.info("a client is sent away: %s", str(error) or type(error).__name__)
         except OSError:

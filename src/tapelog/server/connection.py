@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 from librt.strings import read_i16_be, read_i32_be
 
 from tapelog.wire.primitives import Region
+from tapelog.wire.strangers import foreign
 
 if TYPE_CHECKING:
     from tapelog.server.call import Call
@@ -64,6 +65,8 @@ class Connection:
         self.blocked = False
         self.closed = False
         self.close_reason = ""
+        self.stranger = False
+        """It sent what cannot be a frame: its line in the log is one per address and minute."""
         self.dirty = False
         self.resuming = False
         self.requests = 0
@@ -153,6 +156,14 @@ class Connection:
         self._hold(0)
         self.dispatcher.connection_closed(self)
 
+    def _turn_away(self, head: bytes, length: int) -> None:
+        """This is no frame, so no Kafka client that may speak here."""
+        self.stranger = True
+        self.close(
+            foreign(head, self.listener)
+            or f"a frame of {length} bytes (8 to socket.request.max.bytes={self.request_bytes_max} are allowed)"
+        )
+
     def _hold(self, size: int) -> None:
         """Account for what half-received requests keep in memory, here and over all connections."""
         self.dispatcher.held_bytes += size - self.reserved
@@ -200,9 +211,7 @@ class Connection:
         while size - pos >= 4:
             length: int = read_i32_be(data, pos)
             if length < 8 or length > self.request_bytes_max:
-                self.close(
-                    f"a frame of {length} bytes (8 to socket.request.max.bytes={self.request_bytes_max} are allowed)"
-                )
+                self._turn_away(data[pos : pos + 4], length)
                 return
             end = pos + 4 + length
             self.last_frame = 4 + length

@@ -21,6 +21,7 @@ from tapelog.server.routes import FORWARDED, ON_BROKER, ROUTES, Route, unsupport
 from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.message import Message
 from tapelog.wire.primitives import Reader, WireError
+from tapelog.wire.strangers import Strangers
 
 if TYPE_CHECKING:
     from tapelog.server.node_api import NodeApi
@@ -54,6 +55,7 @@ class Dispatcher:
         """Connections with a Produce that waits for that."""
         self.unsent_bytes = 0
         """Answers in memory that clients' sockets do not take."""
+        self.strangers = Strangers()
         self._routes: list[Route | None] = ROUTES
         self._log_second = 0
         self._log_lines = 0
@@ -133,7 +135,10 @@ class Dispatcher:
         self.closed_connections.append(connection)
         if connection.broker_id >= 0:
             self.node.hung_up(connection.broker_id, connection.number)
-        if connection.close_reason:
+        if connection.stranger:
+            now_ms = self.node.clock.monotonic_ms()
+            self.strangers.came(connection.peer_host, connection.close_reason, now_ms, self.complain)
+        elif connection.close_reason:
             self.complain(f"closed the connection from {connection.peer_host}: {connection.close_reason}")
 
     def complain(self, line: str) -> None:
