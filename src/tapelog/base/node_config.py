@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from tapelog.base import ids
+from tapelog.base.addresses import host_port
 from tapelog.base.config import BrokerSettings
 from tapelog.base.config_refusals import check_static, unavailable
 from tapelog.base.config_values import split_list
@@ -67,8 +68,7 @@ class Listener:
         return self.host in _WILDCARDS
 
     def __str__(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{self.name}://{host}:{self.port}"
+        return f"{self.name}://{host_port(self.host, self.port)}"
 
     def __repr__(self) -> str:
         return f"Listener({str(self)!r})"

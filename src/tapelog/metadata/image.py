@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from tapelog.base.addresses import host_port
 from tapelog.wire.primitives import ZERO_UUID
 
 NO_LEADER: Final = -1
@@ -42,7 +43,7 @@ class Endpoint:
         return hash(self._key())
 
     def __repr__(self) -> str:
-        return f"Endpoint({self.name}://{self.host}:{self.port})"
+        return f"Endpoint({self.name}://{host_port(self.host, self.port)})"
 
     def _key(self) -> tuple[str, str, int, int]:
         return (self.name, self.host, self.port, self.security_protocol)

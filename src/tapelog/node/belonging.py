@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tapelog.base.addresses import host_port
 from tapelog.wire.errors import ErrorCode
 from tapelog.wire.message import Message
 
@@ -34,7 +35,7 @@ class Belonging:
         self._strangers[host, port] = None
         if 2 * len(self._strangers) > len(self.node.config.voters):
             self._settled = True
-            where = ", ".join(f"{host}:{port}" for host, port in self._strangers)
+            where = ", ".join(host_port(host, port) for host, port in self._strangers)
             self.node.give_up(
                 f"INCONSISTENT_CLUSTER_ID: the voters at {where} are not of cluster {self.node.config.cluster_id}: "
                 "see cluster_id and voters in node.toml"

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from typing import IO, TYPE_CHECKING, Final
 
+from tapelog.base.addresses import host_port
 from tapelog.base.node_config import Listener, NodeConfig
 from tapelog.base.ports import Disk, DiskError, Net
 from tapelog.base.timers import Timers
@@ -136,7 +137,7 @@ def _run(config: NodeConfig, broken: dict[str, DiskError], on_ready: Callable[[s
     timers.after(TUNE_AFTER_MS, keep_large_buffers)
     if not reactor.stopping:
         told = list(endpoints.values()) or ([controller] if controller is not None else [])
-        on_ready(",".join(f"{endpoint.host}:{endpoint.port}" for endpoint in told))
+        on_ready(",".join(host_port(endpoint.host, endpoint.port) for endpoint in told))
         stop.politely(lambda: core.lifecycle.leave(reactor.stop))
         reactor.run(shell.settle)
     if not core.alone:
