@@ -24,7 +24,7 @@ runtime:
 	@tools/setup runtime
 
 run: runtime ## Start a broker with a live view: orders flowing, two groups reading; with Java, a pipeline on Spark too (SPARK=no)
-	@if [ "$(SPARK)" != no ] && tools/preflight java && tools/setup spark; then exec $(BIN)/tape demo --pipeline; fi; \
+	@if [ "$(SPARK)" != no ] && tools/preflight java; then exec $(BIN)/tape demo --pipeline --setup 'tools/setup spark'; fi; \
 	exec $(BIN)/tape demo
 
 demo: ## The same with the pipeline, for SECONDS=180, and a report with a picture at its end; brings PySpark, and Java by root

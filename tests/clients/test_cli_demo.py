@@ -16,6 +16,7 @@ import sys
 import termios
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from types import TracebackType
 
 import pytest
@@ -136,6 +137,26 @@ def test_a_stopped_consumer_falls_behind_and_catches_up(terminal: Terminal) -> N
     terminal.wait_for(r"billing +stable +\S+ +[0-9]{1,2} +[01]\.\d s")
     terminal.press("q")
     assert terminal.process.wait(30) == 0
+
+
+def test_the_view_is_there_at_once_and_what_brings_spark_runs_behind_it(free_port: int, tmp_path: Path) -> None:
+    command = [*COMMAND, "--port", str(free_port), "--pipeline", "--setup"]
+    with Terminal(*command, f"echo $$ >{tmp_path}/pid; exec sleep 600") as terminal:
+        terminal.wait_for(r"billing +stable")
+        terminal.wait_for(r"Spark is being installed, \d+")
+        pid = int((tmp_path / "pid").read_text())
+        terminal.press("q")
+        terminal.wait_for(r"next: `\S*tape.* up --data \./tapelog-data` starts a broker of your own")
+        assert terminal.process.wait(30) == 0
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+    with Terminal(*command, "echo there is no network; exit 1") as terminal:
+        terminal.wait_for(r"no pipeline: Spark could not be installed: there is no network")
+        terminal.wait_for(r"billing +stable")
+        terminal.press("s")
+        terminal.wait_for(r"billing +stopped +\S+ +[1-9][0-9]{2,}")
+        terminal.press("q")
+        assert terminal.process.wait(30) == 0
 
 
 def test_the_end_of_its_broker_is_told(free_port: int) -> None:

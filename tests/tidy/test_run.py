@@ -66,3 +66,23 @@ def test_no_suite_is_forgotten_by_the_plan() -> None:
         sys.path.pop(0)
     there = {path.relative_to(ROOT / "tests").parts[0] for path in (ROOT / "tests").rglob("test_*.py")}
     assert there <= {suite.name for suite in plan.SUITES}
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"), [("", ["demo", "--pipeline", "--setup", "tools/setup spark"]), ("no", ["demo"])]
+)
+def test_make_run_shows_its_view_before_spark_is_there(tmp_path: Path, asked: str, words: list[str]) -> None:
+    """The recipe of `make run`, on a machine that says it has Java."""
+    (tmp_path / "tools").mkdir()
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    for name, script in (
+        ("tools/setup", 'echo "setup $*"'),
+        ("tools/preflight", 'echo "preflight $*"'),
+        (".venv/bin/tape", 'echo tape "$(printf \'%s|\' "$@")"'),
+    ):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / name).chmod(0o755)
+    command = ["make", "-s", "-f", str(ROOT / "Makefile"), "run", f"SPARK={asked}"]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    said = [line for line in ran.stdout.splitlines() if not line.startswith("preflight")]
+    assert said == ["setup runtime", "tape " + "".join(f"{word}|" for word in words)]

@@ -34,6 +34,10 @@ def demo(
     report: Annotated[
         Path, typer.Option("--report", metavar="DIR", help="Where the pipeline's report puts its picture.")
     ] = Path("tapelog-demo"),
+    setup: Annotated[
+        str | None,
+        typer.Option("--setup", hidden=True, help="Run this in the background; the pipeline begins when it succeeds."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Start a broker with orders flowing, two groups reading them, and a live view; plain lines without a terminal.
@@ -49,4 +53,4 @@ def demo(
     """
     from tapelog.cli.demo_run import Wishes, run_demo
 
-    run_demo(Wishes(port, rate, data, bootstrap, json, pipeline, seconds, report))
+    run_demo(Wishes(port, rate, data, bootstrap, json, pipeline, seconds, report, setup))

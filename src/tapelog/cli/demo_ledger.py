@@ -74,6 +74,8 @@ class Ledger:
     """(when, seconds since the youngest window in the lake table)"""
     taken: set[tuple[str, int, int]] = field(default_factory=set)
     """Topic, partition and offset of every record so far: a reader may be given one again."""
+    begun_ms: int = 0
+    """When the pipeline was started: windows that were over before tell nothing about its freshness."""
     table_windows: dict[tuple[int, str], float] = field(default_factory=dict)
     """Revenue in the lake table, by window and region, as it was last read."""
 
@@ -150,7 +152,8 @@ class Ledger:
 
     def topic_late_s(self) -> list[tuple[int, float]]:
         """(when, seconds from the end of a window until it could be read from the topic), oldest first."""
-        return sorted((window.seen_ms, window.late_s) for window in self.windows.values())
+        fresh = (window for window in self.windows.values() if window.end_ms >= self.begun_ms)
+        return sorted((window.seen_ms, window.late_s) for window in fresh)
 
 
 def middle_and_worst(samples: list[tuple[int, float]]) -> tuple[float, float] | None:

@@ -57,16 +57,14 @@ def spoiled(order: dict[str, Any], chance: random.Random) -> str:
 
 
 class Shop(threading.Thread):
-    """Produces orders at a steady rate, which may be changed while it runs; a share of them is bad."""
+    """Produces orders at a steady rate; a share of them is bad. Rate and share may be changed while it runs."""
 
-    def __init__(
-        self, connection: Connection, rate: float, stop: threading.Event, books: Books, bad: float = 0.0
-    ) -> None:
+    def __init__(self, connection: Connection, rate: float, stop: threading.Event, books: Books) -> None:
         super().__init__(name="shop", daemon=True)
         self.rate = rate
+        self.bad_share = 0.0
         self.sent = 0
         self.books = books
-        self._bad = bad
         self._chance = random.Random()
         self._stop_event = stop
         self._producer = connection.producer(linger_ms=5, acks="all", message_timeout_ms=30_000)
@@ -81,7 +79,7 @@ class Shop(threading.Thread):
             while due >= 1:
                 due -= 1
                 customer, order = next(source)
-                is_bad = self._bad > 0 and self._chance.random() < self._bad
+                is_bad = self.bad_share > 0 and self._chance.random() < self.bad_share
                 value = spoiled(order, self._chance) if is_bad else json.dumps(order)
                 at_ms = time.time_ns() // 1_000_000
                 try:

@@ -55,7 +55,7 @@ class Pipeline:
     def __init__(self, connection: Connection, address: str, home: Path | None, stop: threading.Event) -> None:
         self._temporary = home is None
         self.home = Path(tempfile.mkdtemp(prefix="tapelog-demo-")) if home is None else home
-        self.ledger = Ledger()
+        self.ledger = Ledger(begun_ms=time.time_ns() // 1_000_000)
         self._connection, self._stop_event = connection, stop
         self._log = self.home / "pipeline.log"
         self._file = demo_shop.write(self.home)

@@ -43,10 +43,10 @@ def line(state: str, ledger: Ledger, since_s: float = 0.0) -> str:
     if not ledger.windows:
         return f"pipeline {state}: the first window is not closed yet"
     late = middle_and_worst(ledger.topic_late_s())
-    assert late is not None
+    fresh = f", a window is {late[0]:.1f} s old when it can be read" if late is not None else ""
     return (
         f"pipeline {state}: revenue {ledger.revenue:,.2f} in {ledger.orders:,} orders, "
-        f"{sum(ledger.letters.values()):,} dead letters, a window is {late[0]:.1f} s old when it can be read"
+        f"{sum(ledger.letters.values()):,} dead letters{fresh}"
     )
 
 

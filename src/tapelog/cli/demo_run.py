@@ -5,6 +5,7 @@ One process besides this one (the broker). Orders, readers and the observer are 
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import sys
@@ -15,7 +16,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import NewTopic
@@ -28,7 +28,8 @@ from tapelog.cli.demo import RATE_MAX
 from tapelog.cli.demo_ledger import Books, Ledger
 from tapelog.cli.demo_load import TOPIC, Reader, Shop
 from tapelog.cli.demo_pipeline import Pipeline
-from tapelog.cli.demo_stats import Observer, Snapshot
+from tapelog.cli.demo_setup import Setup
+from tapelog.cli.demo_watch import Watch
 from tapelog.cli.holder import holder
 from tapelog.cli.keys import Keys
 from tapelog.cli.node_files import listen_error
@@ -36,13 +37,11 @@ from tapelog.cli.output import EXIT_FAILED, CliError, console, print_json
 from tapelog.testing.broker import Broker, BrokerError
 
 PORTS_TRIED = 100
-SNAPSHOT_S = 1.0
 FRAME_S = 0.5
 PLAIN_EVERY_S = 5.0
 PLAIN_LOOK_S = 0.25
 CATCH_UP = 4
 BAD_SHARE = 0.03
-LAST_WORDS = 2000
 JOIN_S_MAX = 5
 ANSWER_S_MAX = 5
 CONFIG = {"retention.ms": "3600000", "segment.bytes": "16777216"}
@@ -60,11 +59,13 @@ class Wishes:
     pipeline: bool = False
     seconds: float | None = None
     report: Path = Path("tapelog-demo")
+    setup: str | None = None
+    """A command that brings what the pipeline needs, run in the background."""
 
 
 def run_demo(wishes: Wishes) -> None:
     """Run until told to stop; CliError if the broker does not start or ends by itself, or the pipeline does."""
-    if wishes.pipeline:
+    if wishes.pipeline and wishes.setup is None:
         demo_pipeline.check(os.environ)
     as_json, stop = wishes.as_json, threading.Event()
     with _signals() as asked, _cluster(wishes.bootstrap, wishes.port, wishes.data, as_json) as (address, broker):
@@ -72,22 +73,35 @@ def run_demo(wishes: Wishes) -> None:
         _create_topic(connection)
         closing = threading.Event()
         books = Books(demo_shop.WINDOW_S * 1000)
-        shop = Shop(connection, wishes.rate, closing, books, BAD_SHARE if wishes.pipeline else 0.0)
+        shop = Shop(connection, wishes.rate, closing, books)
         readers = {name: Reader(connection, name, wishes.rate * CATCH_UP, stop) for name in ("billing", "analytics")}
         watch = Watch(connection, broker, stop, wishes.seconds)
         threads: list[threading.Thread] = [shop, *readers.values(), watch]
         for thread in threads:
             thread.start()
+        is_live = console().is_terminal and not as_json
+        setup = Setup(wishes.setup) if wishes.pipeline and wishes.setup is not None else None
+
+        def begin() -> Pipeline:
+            if setup is not None:
+                importlib.invalidate_caches()
+                demo_pipeline.check(os.environ)
+            pipeline = Pipeline(connection, address, wishes.data and wishes.data / "pipeline", stop)
+            pipeline.start()
+            shop.bad_share = BAD_SHARE
+            return pipeline
+
         try:
             if wishes.pipeline:
-                watch.pipeline = Pipeline(connection, address, wishes.data and wishes.data / "pipeline", stop)
-                watch.pipeline.start()
-            if console().is_terminal and not as_json:
+                watch.begin_pipeline(begin, setup)
+            if is_live:
                 _live(address, watch, shop, readers, asked)
             else:
                 _plain(address, watch, asked, as_json)
         finally:
             closing.set()
+            if setup is not None:
+                setup.end()
             if watch.pipeline is not None:
                 shop.join(JOIN_S_MAX)
                 _end(watch, books, asked, _say_nothing if as_json else _say)
@@ -100,6 +114,8 @@ def run_demo(wishes: Wishes) -> None:
             _report(watch.pipeline.ledger, shop, watch.latest.uptime_s, wishes)
         if watch.fatal:
             raise CliError(watch.fatal, "start it again; --data DIR keeps its files for a closer look", EXIT_FAILED)
+    if is_live:
+        console().print(demo_view.next_step(), soft_wrap=True)
 
 
 def _end(watch: Watch, books: Books, asked: list[int], say: Callable[[str], None]) -> None:
@@ -188,72 +204,6 @@ def _create_topic(connection: Connection) -> None:
     except KafkaException as error:
         if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
             raise connection.explained(error, topic=TOPIC) from None
-
-
-class Watch(threading.Thread):
-    """Takes a snapshot about once a second; `latest` is the newest, `trouble` why there is no newer one."""
-
-    def __init__(
-        self, connection: Connection, broker: Broker | None, stop: threading.Event, seconds: float | None = None
-    ) -> None:
-        super().__init__(name="watch", daemon=True)
-        self.pipeline: Pipeline | None = None
-        self._seconds = seconds
-        self._counted_from: float | None = None
-        self.latest = Snapshot()
-        self.trouble = ""
-        self.fatal = ""
-        self.own = broker is not None
-        self._broker = broker
-        self._stop_event = stop
-        self._observer = Observer(connection, broker.pid if broker is not None else None)
-
-    def run(self) -> None:
-        """Until the demo ends, or the broker does."""
-        while not self._stop_event.is_set():
-            begun = time.monotonic()
-            try:
-                self.latest = self._observer.snapshot()
-                self.trouble = ""
-            except CliError as error:
-                self.trouble = error.message
-            except KafkaException as error:
-                self.trouble = error.args[0].str()
-            self._stop_event.wait(max(0.1, SNAPSHOT_S - (time.monotonic() - begun)))
-        self._observer.close()
-
-    def check(self) -> bool:
-        """Whether the demo is to end: its time is over, or its broker or pipeline has ended."""
-        if self._broker is not None and not self._broker.running and not self._stop_event.is_set():
-            self.fatal = f"the broker has ended\n{self._broker.log()[-LAST_WORDS:].strip()}".strip()
-        elif self.pipeline is not None and (failure := self.pipeline.failure()):
-            self.fatal = failure
-        return bool(self.fatal) or self._is_over()
-
-    def _is_over(self) -> bool:
-        """Whether the time asked for has passed; where there is a pipeline, it counts from its first batch."""
-        if self._counted_from is None and (self.pipeline is None or self.pipeline.ready()):
-            self._counted_from = time.monotonic()
-        counted = self._counted_from
-        return self._seconds is not None and counted is not None and time.monotonic() - counted >= self._seconds
-
-    def pipeline_line(self) -> str:
-        """The pipeline in one line; nothing where there is none."""
-        if self.pipeline is None:
-            return ""
-        state, _ = _state(self.pipeline)
-        return demo_report.line(state, self.pipeline.ledger, self.pipeline.starting_s())
-
-    def pipeline_parts(self) -> list[RenderableType]:
-        """The pipeline's part of the live view."""
-        if self.pipeline is None:
-            return []
-        return demo_report.live(*_state(self.pipeline), self.pipeline.ledger, self.pipeline.starting_s())
-
-
-def _state(pipeline: Pipeline) -> tuple[str, dict[str, dict[str, Any]]]:
-    run = pipeline.run()
-    return (run.state, run.queries) if run is not None else ("starting", {})
 
 
 def _live(address: str, watch: Watch, shop: Shop, readers: dict[str, Reader], asked: list[int]) -> None:

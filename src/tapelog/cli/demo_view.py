@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -21,6 +21,8 @@ SPARK_WIDTH, SPARK_WIDTH_MIN = 40, 11
 SPARK_FLOOR = 200  # records; what is always under way is no lag worth a mountain
 GROUPS_MIN = 2  # shown on any screen: the two that the keys stop
 COLUMN_GAP = 3
+NAME_WIDTH_MIN = 12
+GUIDE = "docs/guide/getting-started.md"
 CALM_MS = 2000
 WORRY_MS = 10_000
 
@@ -34,10 +36,7 @@ def sparkline(values: Sequence[int], width: int = SPARK_WIDTH, bars: str = BARS,
 
 def paste_lines(bootstrap: str) -> list[tuple[str, str]]:
     """(what it does, a line to paste into a shell) with the real address."""
-    python = os.path.relpath(sys.executable)
-    python = sys.executable if python.startswith("..") else python
-    tape = os.path.join(os.path.dirname(python), "tape")
-    tape = tape if os.path.exists(tape) else f"{python} -m tapelog"
+    python, tape = _python_and_tape()
     code = (
         "from confluent_kafka import Consumer; "
         f"c = Consumer({{'bootstrap.servers': '{bootstrap}', "
@@ -52,6 +51,21 @@ def paste_lines(bootstrap: str) -> list[tuple[str, str]]:
         ("follow with tape", f"{tape} consume {TOPIC} --follow --bootstrap {bootstrap}"),
         ("lag of a group", f"{tape} group describe billing --bootstrap {bootstrap}"),
     ]
+
+
+def _python_and_tape() -> tuple[str, str]:
+    """How a shell in this directory calls both."""
+    python = os.path.relpath(sys.executable)
+    python = sys.executable if python.startswith("..") else python
+    tape = os.path.join(os.path.dirname(python), "tape")
+    return python, tape if os.path.exists(tape) else f"{python} -m tapelog"
+
+
+def next_step() -> str:
+    """What to do when the demo has ended; the guide is there in a checkout."""
+    _, tape = _python_and_tape()
+    more = f"read {GUIDE}" if os.path.exists(GUIDE) else f"{tape} --help lists the commands"
+    return f"next: `{tape} up --data ./tapelog-data` starts a broker of your own; {more}"
 
 
 def paste_text(bootstrap: str) -> Text:
@@ -94,10 +108,9 @@ def live(
     facts = [f"up {format_duration(snapshot.uptime_s * 1000)}"]
     if snapshot.memory_bytes is not None:
         facts.append(f"broker memory {format_size(snapshot.memory_bytes)}")
-    topics = table(
-        ["topic", "partitions>", "offsets>", "offsets/s>"],
-        [[t.name, t.partitions, format_count(t.offsets), format_count(t.rate)] for t in snapshot.topics],
-    )
+    heads = ["topic", "partitions>", "offsets>", "offsets/s>"]
+    rows = [[t.name, str(t.partitions), format_count(t.offsets), format_count(t.rate)] for t in snapshot.topics]
+    topics = table(heads, _with_short_names(heads, rows, width))
     others = 2 + (2 + len(snapshot.topics)) + 1 + 2 + 1 + len(trouble.splitlines()) + 1
     shown = snapshot.groups
     if others + len(shown) > height:
@@ -118,15 +131,39 @@ def live(
     return Group(*parts)
 
 
+def _taken(heads: Sequence[str], rows: Sequence[Sequence[Any]], columns: Iterable[int]) -> int:
+    """The width that these columns take, each with the gap before it."""
+    return sum(
+        COLUMN_GAP + max(len(heads[column].rstrip(">")), *(len(row[column]) for row in rows)) for column in columns
+    )
+
+
+def _with_short_names(heads: Sequence[str], rows: list[list[Any]], width: int) -> list[list[Any]]:
+    """The same rows with names, which come first, so short that every other column has its room."""
+    if not rows:
+        return rows
+    room = max(NAME_WIDTH_MIN, width - _taken(heads, rows, range(1, len(heads))))
+    return [[shortened(row[0], room), *row[1:]] for row in rows]
+
+
+def shortened(name: str, room: int) -> str:
+    """A name in so many characters: its middle goes first, because names differ at their ends.
+
+    >>> shortened("orders", 6), shortened("warehouse-orders-eu", 11)
+    ('orders', 'wareh…rs-eu')
+    """
+    if len(name) <= room:
+        return name
+    end = (room - 1) // 2
+    return f"{name[: room - 1 - end]}…{name[-end:]}"
+
+
 def _groups(groups: Sequence[GroupView], stopped: Collection[str], bars: str, width: int) -> RenderableType:
     """The table of groups; the bars take what the other columns leave, and end with the newest."""
     heads = ["group", "", "reads/s>", "lag>", "lag in time>"]
     rows = [_group_row(group, group.name in stopped) for group in groups]
-    taken = sum(
-        COLUMN_GAP + max(len(head.rstrip(">")), *(len(row[column]) for row in rows))
-        for column, head in enumerate(heads)
-        if rows
-    )
+    rows = _with_short_names(heads, rows, width - COLUMN_GAP - SPARK_WIDTH_MIN)
+    taken = _taken(heads, rows, range(len(heads))) if rows else 0
     room = min(SPARK_WIDTH, max(SPARK_WIDTH_MIN, width - taken))
     drawn = [Text(sparkline(group.history, room, bars), style=_lag_style(group)) for group in groups]
     title = "lag, the last minute"

@@ -56,6 +56,18 @@ def test_a_narrow_terminal_shows_the_newest_lag_and_the_keys_in_one_line() -> No
     assert max(map(len, lines)) <= 80
 
 
+def test_long_names_are_shortened_before_a_column_is() -> None:
+    names = ["warehouse.inventory.reservations.confirmed-by-region.europe-west.v2." + end for end in ("in", "out")]
+    topics = tuple(TopicView(name, 12, 1_234_567, 98.0) for name in names)
+    groups = tuple(GroupView(name, "stable", 100.0, 12_345, 145_000, (0, 9000)) for name in names)
+    lines = on_screen(Snapshot(65.0, topics, groups, None), 80, 24)
+    shown = [line for line in lines if line.startswith("warehouse")]
+    assert [line.split()[1:] for line in shown[:2]] == [["12", "1,234,567", "98"]] * 2, lines
+    assert all(part in line for line in shown[2:] for part in ("stable", "12,345", "2 min 25 s", "h")), lines
+    assert [line.split()[0][-3:] for line in shown] == [".in", "out"] * 2, "and their ends tell them apart"
+    assert max(map(len, lines)) <= 80 and len(lines) <= 24
+
+
 def test_a_low_terminal_shows_the_groups_that_the_keys_stop_and_says_how_many_more_there_are() -> None:
     many = tuple(GroupView(f"group-{number}", "stable", 1.0, 0, 0) for number in range(9))
     for height in (16, 24):
