@@ -240,7 +240,7 @@ def overload(
     admin = AdminClient({"bootstrap.servers": bootstrap})
     for future in admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)]).values():
         future.result()
-    until(lambda: bool(admin.list_topics(TOPIC, timeout=5).topics[TOPIC].partitions), "the topic")
+    until(lambda: bool(admin.list_topics(TOPIC, timeout=30).topics[TOPIC].partitions), "the topic")
     flood, bystander = Flood(bootstrap, story), Bystander(bootstrap, story)
     until(lambda: bool(story.acknowledged), "the first acknowledgement")
     idle, readers = unread(bootstrap, 20), SlowReaders(bootstrap, story, READERS)

@@ -41,7 +41,7 @@ def acknowledged(story: Story, partitions: list[int]) -> int:
 def test_acknowledged_records_that_only_a_dead_leader_had_are_told_as_lost(begin: Begin) -> None:
     story = begin("hasty")
     hasty, *others = story.nodes
-    partitions = story.admin.list_topics(ORDERS, timeout=10).topics[ORDERS].partitions
+    partitions = story.admin.list_topics(ORDERS, timeout=30).topics[ORDERS].partitions
     led = [number for number, known in partitions.items() if known.leader == hasty.number]
     for node in others:
         node.pause()

@@ -74,8 +74,8 @@ def read(bootstrap: str, index: int) -> list[bytes]:
     """Every value of a partition, in order."""
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "g", "enable.auto.commit": False})
     try:
-        until(lambda: consumer.get_watermark_offsets(TopicPartition(TOPIC, index), timeout=5), "a leader")
-        _, end = consumer.get_watermark_offsets(TopicPartition(TOPIC, index), timeout=10)
+        until(lambda: consumer.get_watermark_offsets(TopicPartition(TOPIC, index), timeout=30), "a leader")
+        _, end = consumer.get_watermark_offsets(TopicPartition(TOPIC, index), timeout=30)
         consumer.assign([TopicPartition(TOPIC, index, 0)])
         values: list[bytes] = []
         offset = 0

@@ -34,7 +34,6 @@ class LibrdkafkaWriter:
     def __init__(self, bootstrap: str, topic: str) -> None:
         self.acked: dict[int, tuple[int, int]] = {}
         self.failed: list[str] = []
-        self.slowest_s = 0.0
         self._producer = Producer(
             {"bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 5, "acks": "all", **QUIET}
         )
@@ -53,8 +52,6 @@ class LibrdkafkaWriter:
         self._producer.flush(30)
 
     def _send(self, number: int) -> None:
-        sent = time.monotonic()
-
         def told(error: KafkaError | None, message: Message) -> None:
             if error is not None:
                 self.failed.append(f"{number}: {error}")
@@ -62,7 +59,6 @@ class LibrdkafkaWriter:
             partition, offset = message.partition(), message.offset()
             assert partition is not None and offset is not None
             self.acked[number] = partition, offset
-            self.slowest_s = max(self.slowest_s, time.monotonic() - sent)
 
         self._producer.produce(self._topic, str(number).encode(), partition=number % PARTITIONS, on_delivery=told)
 
@@ -98,7 +94,7 @@ class ProgramWriter:
         assert self._process.stdin is not None
         self._process.stdin.close()
         assert self._process.wait(60) == 0
-        self._thread.join(10)
+        self._thread.join(30)
 
 
 def writer(kind: str, bootstrap: str, topic: str) -> Writer:
@@ -145,7 +141,7 @@ def whole(cluster: Cluster, topic: str) -> None:
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap, **QUIET})
 
     def in_sync() -> bool:
-        found = admin.list_topics(topic, timeout=10).topics[topic].partitions
+        found = admin.list_topics(topic, timeout=30).topics[topic].partitions
         return len(found) == PARTITIONS and all(len(one.isrs) == 3 for one in found.values())
 
     until(in_sync, f"{topic} in sync everywhere")
@@ -154,7 +150,7 @@ def whole(cluster: Cluster, topic: str) -> None:
 def leader(cluster: Cluster, topic: str) -> int:
     """Who leads partition 0."""
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap, **QUIET})
-    return int(admin.list_topics(topic, timeout=10).topics[topic].partitions[0].leader)
+    return int(admin.list_topics(topic, timeout=30).topics[topic].partitions[0].leader)
 
 
 def exactly_once(found: dict[int, list[bytes]], acked: dict[int, tuple[int, int]]) -> None:

@@ -122,7 +122,7 @@ def leader_of(admin: AdminClient) -> LeaderOf:
     """The address of the node that leads partition 0 of a topic."""
 
     def find(topic: str) -> str:
-        known = admin.list_topics(topic, timeout=10)
+        known = admin.list_topics(topic, timeout=30)
         broker = known.brokers[known.topics[topic].partitions[0].leader]
         return f"{broker.host}:{broker.port}"
 
@@ -149,7 +149,7 @@ def wait_for_topic(admin: AdminClient, topic: str, partitions: int) -> None:
     """Until every partition of the topic has a leader in Metadata."""
 
     def online() -> bool:
-        known = admin.list_topics(topic, timeout=10).topics[topic]
+        known = admin.list_topics(topic, timeout=30).topics[topic]
         return (
             known.error is None
             and len(known.partitions) == partitions

@@ -132,7 +132,7 @@ def test_what_was_removed_unread_is_an_error(stage: Stage, admin: AdminClient) -
     stage.produce(*AGES_S)
     stage.commit(1)
     end = TopicPartition(stage.topic, 0, 4)
-    admin.delete_records([end])[end].result(10)
+    admin.delete_records([end])[end].result(30)
     part = stage.judged(code=ERR)
     assert part["verdict"] == "ERR" and "3 records were removed" in part["matter"]
 

@@ -47,7 +47,7 @@ def member(bootstrap: str, group: str, topic: str, **more: Any) -> Iterator[Cons
 
 def commit(admin: AdminClient, group: str, *offsets: tuple[str, int, int]) -> None:
     parts = [TopicPartition(topic, number, offset) for topic, number, offset in offsets]
-    admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(group, parts)])[group].result(10)
+    admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(group, parts)])[group].result(30)
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])

@@ -28,7 +28,7 @@ class Stage:
         self.stream, self.app, self.own = f"tapelog-{run}-0.0", f"{name}-app-enrich-3.1", f"{name}-1.2"
         for group, metadata in ((self.stream, note), (self.app, note), (self.own, "mine")):
             part = TopicPartition(topic, 0, 1, metadata=metadata)
-            admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(group, [part])])[group].result(10)
+            admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(group, [part])])[group].result(30)
 
 
 @pytest.fixture

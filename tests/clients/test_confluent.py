@@ -27,8 +27,8 @@ from tests.support.raw import Raw, batches, fetch
 from tests.support.waiting import PATIENCE_S, until
 
 CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
-WAIT_S = 40
-"""So long a fetch may be parked; who is not woken waits for it."""
+PARKED_S = 300
+"""So long a fetch may be parked: longer than anybody here waits, so a record that arrives has woken it."""
 
 
 def drain(consumer: Consumer, count: int, *, seconds: float = PATIENCE_S) -> list[Message]:
@@ -165,7 +165,7 @@ def test_seek_by_time(bootstrap: str, make_topic: MakeTopic) -> None:
     consumer = reader(bootstrap, topic)
 
     def offset_at(stamp: int) -> int:
-        return int(consumer.offsets_for_times([TopicPartition(topic, 0, stamp)], timeout=10)[0].offset)
+        return int(consumer.offsets_for_times([TopicPartition(topic, 0, stamp)], timeout=30)[0].offset)
 
     assert offset_at(start - 1) == 0
     assert offset_at(start + 42_000) == 42
@@ -183,7 +183,7 @@ def test_seek_pause_watermarks_and_position(bootstrap: str, make_topic: MakeTopi
     consumer = reader(bootstrap, topic, offset=20)
     here = TopicPartition(topic, 0)
     assert drain(consumer, 1)[0].value() == b"20"
-    assert consumer.get_watermark_offsets(here, timeout=10) == (0, 50)
+    assert consumer.get_watermark_offsets(here, timeout=30) == (0, 50)
     assert consumer.position([here])[0].offset == 21
     consumer.seek(TopicPartition(topic, 0, 45))
     assert [message.offset() for message in drain(consumer, 5)] == [45, 46, 47, 48, 49]
@@ -226,12 +226,10 @@ def test_an_offset_out_of_range_follows_the_reset_policy(
 
 def test_a_waiting_consumer_gets_a_record_at_once(bootstrap: str, make_topic: MakeTopic) -> None:
     topic = make_topic()
-    consumer = reader(bootstrap, topic, **{"fetch.wait.max.ms": 1000 * WAIT_S, "fetch.min.bytes": 1})
+    consumer = reader(bootstrap, topic, **{"fetch.wait.max.ms": 1000 * PARKED_S, "fetch.min.bytes": 1})
     assert consumer.poll(1.0) is None
     send(bootstrap, topic, [b"now"])
-    started = time.monotonic()
-    assert drain(consumer, 1)[0].value() == b"now"
-    assert time.monotonic() - started < WAIT_S / 2  # and not after fetch.wait.max.ms
+    assert drain(consumer, 1)[0].value() == b"now", "and not only after fetch.wait.max.ms"
     consumer.close()
 
 
@@ -293,7 +291,7 @@ def test_a_consumer_does_not_create_topics_unless_it_asks(bootstrap: str, admin:
     failed = until(lambda: consumer.poll(0.2), "an error")
     assert failed.error() is not None and failed.error().code() == KafkaError.UNKNOWN_TOPIC_OR_PART
     consumer.close()
-    assert topic not in admin.list_topics(timeout=10).topics
+    assert topic not in admin.list_topics(timeout=30).topics
 
 
 def _recreated(admin: AdminClient, topic: str, old_id: str) -> bool:
@@ -314,7 +312,7 @@ def test_a_topic_deleted_and_recreated_under_a_producer_starts_again(
     bootstrap: str, admin: AdminClient, make_topic: MakeTopic
 ) -> None:
     topic = make_topic(2)
-    before = admin.describe_topics(TopicCollection([topic]))[topic].result(10).topic_id
+    before = admin.describe_topics(TopicCollection([topic]))[topic].result(30).topic_id
     producer = Producer(
         {"bootstrap.servers": bootstrap, "topic.metadata.refresh.interval.ms": 200, "message.timeout.ms": 20_000}
     )
@@ -348,7 +346,7 @@ def test_a_topic_deleted_and_recreated_under_a_producer_starts_again(
         stop.set()
         worker.join()
     producer.flush(30)
-    after = admin.describe_topics(TopicCollection([topic]))[topic].result(10).topic_id
+    after = admin.describe_topics(TopicCollection([topic]))[topic].result(30).topic_id
     assert str(after) != str(before)
     last = delivered[-1][1]
     consumer = reader(bootstrap, topic, 0, 1)

@@ -69,7 +69,7 @@ def test_topics_are_created_described_and_deleted(admin: AdminClient, fresh: Fre
         assert [node.id for node in partition.replicas] == [node.id for node in partition.isr] == [partition.leader.id]
     assert configs(admin, topic)["retention.ms"].value == "12345"
     admin.delete_topics([topic])[topic].result(20)
-    until(lambda: topic not in admin.list_topics(timeout=10).topics, "the topic is gone")
+    until(lambda: topic not in admin.list_topics(timeout=30).topics, "the topic is gone")
 
 
 def test_wrong_topics_are_refused_with_their_own_codes(admin: AdminClient, make_topic: MakeTopic, fresh: Fresh) -> None:
@@ -103,7 +103,7 @@ def test_names_that_collide_in_metrics_are_refused(admin: AdminClient, fresh: Fr
 def test_validation_alone_creates_nothing(admin: AdminClient, fresh: Fresh) -> None:
     topic = fresh()
     admin.create_topics([NewTopic(topic, 3, 1)], validate_only=True)[topic].result(20)
-    assert topic not in admin.list_topics(timeout=10).topics
+    assert topic not in admin.list_topics(timeout=30).topics
 
 
 def test_defaults_fill_in_partitions_and_replicas(admin: AdminClient, fresh: Fresh) -> None:
@@ -115,7 +115,7 @@ def test_defaults_fill_in_partitions_and_replicas(admin: AdminClient, fresh: Fre
 @one_node
 def test_a_manual_assignment_is_honoured(admin: AdminClient, fresh: Fresh) -> None:
     topic = fresh()
-    (broker,) = admin.list_topics(timeout=10).brokers
+    (broker,) = admin.list_topics(timeout=30).brokers
     admin.create_topics([NewTopic(topic, 2, replica_assignment=[[broker], [broker]])])[topic].result(20)
     wait_for_topic(admin, topic, 2)
     wrong = fresh()
@@ -174,7 +174,7 @@ def test_the_older_alter_replaces_everything(admin: AdminClient, make_topic: Mak
 
 @one_node
 def test_broker_configs_are_described(admin: AdminClient) -> None:
-    (broker,) = admin.list_topics(timeout=10).brokers
+    (broker,) = admin.list_topics(timeout=30).brokers
     resource = ConfigResource(ResourceType.BROKER, str(broker))
     described = admin.describe_configs([resource])[resource].result(20)
     assert described["log.segment.bytes"].value == "1073741824"
@@ -187,7 +187,7 @@ def test_broker_configs_are_described(admin: AdminClient) -> None:
 @one_node
 def test_a_brokers_dynamic_config_reaches_its_topics(bootstrap: str, admin: AdminClient, make_topic: MakeTopic) -> None:
     topic = make_topic()
-    (broker,) = admin.list_topics(timeout=10).brokers
+    (broker,) = admin.list_topics(timeout=30).brokers
     entry = ConfigEntry("log.segment.bytes", "123456789", incremental_operation=AlterConfigOpType.SET)
     resource = ConfigResource(ResourceType.BROKER, str(broker), incremental_configs=[entry])
     admin.incremental_alter_configs([resource])[resource].result(20)
@@ -211,7 +211,7 @@ def test_records_are_deleted_up_to_an_offset(bootstrap: str, admin: AdminClient,
 
     assert delete(40).result(20).low_watermark == 40
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "unused", "auto.offset.reset": "earliest"})
-    assert consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=10) == (40, 100)
+    assert consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=30) == (40, 100)
     consumer.assign([TopicPartition(topic, 0, 0)])
     first = until(lambda: consumer.poll(0.2), "a record")
     assert first.error() is None and first.offset() == 40
@@ -305,7 +305,7 @@ def test_deleting_a_topic_forgets_its_offsets(
     stored = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0, 7)])
     admin.alter_consumer_group_offsets([stored])[group].result(20)
     admin.delete_topics([topic])[topic].result(20)
-    until(lambda: topic not in admin.list_topics(timeout=10).topics, "the topic is gone")
+    until(lambda: topic not in admin.list_topics(timeout=30).topics, "the topic is gone")
 
     def forgotten() -> bool:
         try:
@@ -323,5 +323,5 @@ def test_the_cluster_is_described(bootstrap: str, admin: AdminClient) -> None:
     (node,) = described.nodes
     assert f"{node.host}:{node.port}" == bootstrap
     assert described.controller.id == node.id
-    assert described.cluster_id == admin.list_topics(timeout=10).cluster_id
+    assert described.cluster_id == admin.list_topics(timeout=30).cluster_id
     assert len(described.cluster_id) == 22

@@ -130,7 +130,7 @@ class Feed(threading.Thread):
     def finish(self) -> None:
         """Stop, and wait until everything is acknowledged."""
         self.stopping.set()
-        self.join(10)
+        self.join(30)
         assert self.producer.flush(20) == 0
 
 
@@ -161,13 +161,13 @@ def test_members_come_and_go_and_every_record_is_read(
     until(settled([third, fourth], places), "two share again")
 
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group})
-    ends = {p: consumer.get_watermark_offsets(TopicPartition(topic, p), timeout=10)[1] for p in range(6)}
+    ends = {p: consumer.get_watermark_offsets(TopicPartition(topic, p), timeout=30)[1] for p in range(6)}
     wanted = {(topic, partition, offset) for partition, end in ends.items() for offset in range(end)}
     everyone = [first, second, third, fourth]
     until(lambda: {place for one in everyone for place in one.read} >= wanted, "every record read")
 
     def committed() -> bool:
-        found = consumer.committed([TopicPartition(topic, p) for p in range(6)], timeout=10)
+        found = consumer.committed([TopicPartition(topic, p) for p in range(6)], timeout=30)
         return {p.partition: p.offset for p in found} == ends
 
     until(committed, "everything committed")
@@ -233,15 +233,18 @@ def test_a_member_leaves_at_once_although_it_waits_for_the_others(
     described = admin.describe_consumer_groups
 
     def state() -> str:
-        return str(described([group])[group].result(10).state.name)
+        return str(described([group])[group].result(30).state.name)
+
+    def members() -> int:
+        return len(described([group])[group].result(30).members)
 
     busy.subscribe([topic])
     until(lambda: busy.poll(0.05) is None and len(busy.assignment()) == 4, "it owns everything")
     visitor.subscribe([topic])
     until(lambda: visitor.poll(0.05) is None and state() == "PREPARING_REBALANCING", "it waits for the first")
-    started = time.monotonic()
+    assert members() == 2
     visitor.close()
-    assert time.monotonic() - started < 4.5  # librdkafka gives up after 5
+    assert members() == 1, "librdkafka did not give up before the answer, which it does after five seconds"
     until(lambda: busy.poll(0.05) is None and state() == "STABLE", "the first goes on alone")
     busy.close()
 
@@ -280,7 +283,7 @@ def test_offsets_commit_fetch_and_resume(bootstrap: str, make_topic: MakeTopic, 
     until(lambda: (seen.extend(consumer.consume(20, 0.1)), len(seen) == 20)[1], "all twenty")
     stored = TopicPartition(topic, 0, 4, metadata="bookmark")
     consumer.commit(offsets=[stored], asynchronous=False)
-    found = consumer.committed([TopicPartition(topic, 0), TopicPartition(topic, 1)], timeout=10)
+    found = consumer.committed([TopicPartition(topic, 0), TopicPartition(topic, 1)], timeout=30)
     assert [(p.offset, p.metadata) for p in found] == [(4, "bookmark"), (-1001, None)]
     consumer.close()
 
@@ -306,7 +309,7 @@ def test_automatic_commits_are_there_after_a_close(bootstrap: str, make_topic: M
     until(lambda: (seen.extend(consumer.consume(10, 0.1)), len(seen) == 10)[1], "all ten")
     consumer.close()
     other = Consumer({"bootstrap.servers": bootstrap, "group.id": group})
-    assert other.committed([TopicPartition(topic, 0)], timeout=10)[0].offset == 10
+    assert other.committed([TopicPartition(topic, 0)], timeout=30)[0].offset == 10
     other.close()
 
 

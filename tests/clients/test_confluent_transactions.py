@@ -23,8 +23,8 @@ from tests.support.names import Fresh, MakeTopic
 from tests.support.waiting import PATIENCE_S, until
 
 COMMITTED, UNCOMMITTED = "read_committed", "read_uncommitted"
-WAIT_S = 40
-"""So long a fetch may be parked; who is not woken waits for it."""
+PARKED_S = 300
+"""So long a fetch may be parked: longer than anybody here waits, so a record that arrives has woken it."""
 MakeProducer = Callable[..., Producer]
 
 
@@ -156,7 +156,7 @@ def test_a_live_reader_of_the_committed_waits_for_the_end_of_a_transaction(
     bootstrap: str, make_topic: MakeTopic, fresh: Fresh, transactional: MakeProducer
 ) -> None:
     topic = make_topic(1)
-    settings = {"bootstrap.servers": bootstrap, "group.id": "unused", "fetch.wait.max.ms": 1000 * WAIT_S}
+    settings = {"bootstrap.servers": bootstrap, "group.id": "unused", "fetch.wait.max.ms": 1000 * PARKED_S}
     consumer = Consumer(settings)  # read_committed is librdkafka's default
     consumer.assign([TopicPartition(topic, 0, OFFSET_BEGINNING)])
     producer = transactional(fresh())
@@ -164,10 +164,8 @@ def test_a_live_reader_of_the_committed_waits_for_the_end_of_a_transaction(
     send(producer, topic, ["x"])
     assert consumer.poll(1.0) is None
     producer.commit_transaction(20)
-    committed_at = time.monotonic()
-    message = consumer.poll(WAIT_S)
-    assert message is not None and message.value() == b"x"
-    assert time.monotonic() - committed_at < WAIT_S / 2  # the parked fetch was woken
+    message = consumer.poll(PATIENCE_S)
+    assert message is not None and message.value() == b"x", "the parked fetch was not woken"
     consumer.close()
 
 

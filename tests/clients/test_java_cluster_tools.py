@@ -25,7 +25,7 @@ def test_kafkas_tools_reassign_partitions_and_elect_leaders(
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap, **QUIET})
 
     def replicas() -> list[int]:
-        return list(admin.list_topics(replicated, timeout=10).topics[replicated].partitions[0].replicas)
+        return list(admin.list_topics(replicated, timeout=30).topics[replicated].partitions[0].replicas)
 
     wanted = [leader(cluster, replicated) % 3 + 1, leader(cluster, replicated)]
     plan = tmp_path / "plan.json"

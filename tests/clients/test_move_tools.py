@@ -26,7 +26,7 @@ def test_replicas_move_throttled_and_preferred_leaders_are_elected(
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap, **QUIET})
 
     def replicas() -> list[int]:
-        return list(admin.list_topics(replicated, timeout=10).topics[replicated].partitions[0].replicas)
+        return list(admin.list_topics(replicated, timeout=30).topics[replicated].partitions[0].replicas)
 
     wanted = tmp_path / "moves.json"
 
@@ -44,7 +44,7 @@ def test_replicas_move_throttled_and_preferred_leaders_are_elected(
     move([first, second])
     move([third, first, second])
     until(
-        lambda: len(admin.list_topics(replicated, timeout=10).topics[replicated].partitions[0].isrs) == 3,
+        lambda: len(admin.list_topics(replicated, timeout=30).topics[replicated].partitions[0].isrs) == 3,
         "all in sync",
     )
     if leader(cluster, replicated) != third:

@@ -30,7 +30,7 @@ def routed(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 
 def test_clients_see_one_broker_that_leads_everything(routed: str, replicated: str) -> None:
-    seen = AdminClient({"bootstrap.servers": routed, **QUIET}).list_topics(replicated, timeout=10)
+    seen = AdminClient({"bootstrap.servers": routed, **QUIET}).list_topics(replicated, timeout=30)
     assert [f"{one.host}:{one.port}" for one in seen.brokers.values()] == [routed]
     (number,) = seen.brokers
     assert {part.leader for part in seen.topics[replicated].partitions.values()} == {number}
@@ -76,10 +76,10 @@ def test_transactions_and_groups_work_behind_the_router(routed: str, replicated:
     reading.finish()
     assert sorted(reading.got) == sorted(committed)
     admin = AdminClient({"bootstrap.servers": routed, **QUIET})
-    listed = admin.list_consumer_groups().result(10).valid
+    listed = admin.list_consumer_groups().result(30).valid
     assert group in [one.group_id for one in listed]
     wanted = ConsumerGroupTopicPartitions(group, [TopicPartition(replicated, number) for number in range(3)])
-    offsets = admin.list_consumer_group_offsets([wanted])[group].result(10).topic_partitions
+    offsets = admin.list_consumer_group_offsets([wanted])[group].result(30).topic_partitions
     assert all(one.offset > 0 for one in offsets or [])
 
 
@@ -87,17 +87,17 @@ def test_administration_goes_to_who_can_do_it(cluster: Cluster, routed: str, fre
     admin = AdminClient({"bootstrap.servers": routed, **QUIET})
     name = fresh()
     admin.create_topics([NewTopic(name, 6, 3)])[name].result(20)
-    until(lambda: len(admin.list_topics(name, timeout=10).topics[name].partitions) == 6, "six partitions")
+    until(lambda: len(admin.list_topics(name, timeout=30).topics[name].partitions) == 6, "six partitions")
     direct = AdminClient({"bootstrap.servers": cluster.bootstrap, **QUIET})
 
     def leaders() -> set[int]:
-        return {part.leader for part in direct.list_topics(name, timeout=10).topics[name].partitions.values()}
+        return {part.leader for part in direct.list_topics(name, timeout=30).topics[name].partitions.values()}
 
     until(lambda: len(leaders()) == 3, "behind it, leaders differ")
-    (number,) = admin.list_topics(name, timeout=10).brokers
+    (number,) = admin.list_topics(name, timeout=30).brokers
     resource = ConfigResource(ResourceType.BROKER, str(number))
     (described,) = admin.describe_configs([resource]).values()
-    assert described.result(10)["broker.id"].value == str(number)
+    assert described.result(30)["broker.id"].value == str(number)
     admin.delete_topics([name])[name].result(20)
     with pytest.raises(KafkaException):
         admin.delete_topics([name])[name].result(20)

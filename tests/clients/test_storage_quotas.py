@@ -96,7 +96,7 @@ def test_the_oldest_records_make_room_and_a_consumer_goes_on_behind_them() -> No
         def start() -> int:
             for _ in range(20):
                 assert send(producer, "clicks") is None
-            low, _ = consumer.get_watermark_offsets(TopicPartition("clicks", 0), timeout=10, cached=False)
+            low, _ = consumer.get_watermark_offsets(TopicPartition("clicks", 0), timeout=30, cached=False)
             return int(low)
 
         until(lambda: start() > 100, "the oldest have gone")

@@ -59,7 +59,7 @@ def whole(cluster: Cluster, topic: str) -> None:
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap, **QUIET})
 
     def in_sync() -> bool:
-        found = admin.list_topics(topic, timeout=10).topics[topic].partitions
+        found = admin.list_topics(topic, timeout=30).topics[topic].partitions
         return len(found) == 1 and len(found[0].isrs) == 3
 
     until(in_sync, f"{topic} in sync everywhere")

@@ -56,7 +56,6 @@ class Stage:
         self.url, self.endpoint = f"s3://{BUCKET}/{prefix}", s3.endpoint
         self.bucket = Bucket(open_backend(self.url, s3.endpoint))
         self.written: list[bytes] = []
-        self.slowest_s = 0.0
         self.patience_s = 30.0
         """How long an acknowledgement may take."""
 
@@ -69,15 +68,13 @@ class Stage:
         self.admin().create_topics([NewTopic(topic, 1, 1, config=config)])[topic].result(20)
 
     def write(self, topic: str, count: int) -> None:
-        """Records of a kilobyte, each acknowledged; the slowest is noted."""
+        """Records of a kilobyte, each acknowledged."""
         producer = Producer({"bootstrap.servers": self.broker.bootstrap, "linger.ms": 2, **QUIET})
         for number in range(len(self.written), len(self.written) + count):
             self.written.append(b"%08d" % number + bytes((number + at) % 251 for at in range(1015)))
             producer.produce(topic, self.written[-1])
             if number % 50 == 49:
-                begun = time.monotonic()
                 assert producer.flush(self.patience_s) == 0
-                self.slowest_s = max(self.slowest_s, time.monotonic() - begun)
         assert producer.flush(self.patience_s) == 0
 
     def copied(self, tape: Tape, topic: str) -> dict[str, object]:
@@ -204,7 +201,7 @@ def test_a_store_that_is_slow_failing_or_gone_stalls_nobody_and_loses_nothing(st
     def status() -> dict[str, Any]:
         return dict(tape.json("tier", "status", "t", "-b", stage.broker.bootstrap)["topics"][0])
 
-    stage.way.delay_s = 300.0  # it hangs: whoever waits for it waits for longer than anybody here
+    stage.way.delay_s = 300.0  # it hangs: a produce that waited for it would fail after `patience_s`
     stage.write("t", 300)
 
     def hangs() -> bool:
@@ -220,7 +217,6 @@ def test_a_store_that_is_slow_failing_or_gone_stalls_nobody_and_loses_nothing(st
     assert trouble["failing_since_ms"] > 0 and trouble["lag_segments"] > 0
     assert "since" in tape("tier", "status", "-b", stage.broker.bootstrap)
     stage.write("t", 100)
-    assert stage.slowest_s < 30, "produce does not wait for the store"
     stage.way.gone = False
     seen = len(stage.way.requests)
     until(lambda: len(stage.way.requests) > seen + 10, "requests")

@@ -73,7 +73,7 @@ CLOSED = {
 def test_the_connection_is_closed_with_one_line(victim: Victim, data: bytes) -> None:
     with Bystander(victim):
         victim.new_log()
-        with Raw(victim.bootstrap, timeout=10) as raw:
+        with Raw(victim.bootstrap, timeout=30) as raw:
             raw.send_bytes(data)
             assert raw.closed_by_peer(), "neither an answer nor a closed connection was expected, but a closed one"
         lines = victim.new_log()

@@ -130,5 +130,5 @@ def _make_container(endpoint: str) -> None:
     request.add_header("x-ms-version", API)
     request.add_header("Content-Length", "0")
     request.add_header("Authorization", f"SharedKey {ACCOUNT}:{signature}")
-    with urllib.request.urlopen(request, timeout=10) as answer:
+    with urllib.request.urlopen(request, timeout=30) as answer:
         assert answer.status == 201

@@ -51,7 +51,7 @@ class Cluster:
                 "auto.offset.reset": "earliest",
             }
         )
-        parts = consumer.list_topics(topic, timeout=10).topics[topic].partitions
+        parts = consumer.list_topics(topic, timeout=30).topics[topic].partitions
         consumer.assign([TopicPartition(topic, number, 0) for number in parts])
         records: list[Record] = []
         ended: set[int | None] = set()
@@ -74,7 +74,7 @@ class Cluster:
     def partitions(self, topic: str) -> int:
         """How many it has."""
         return len(
-            AdminClient({"bootstrap.servers": self.bootstrap}).list_topics(topic, timeout=10).topics[topic].partitions
+            AdminClient({"bootstrap.servers": self.bootstrap}).list_topics(topic, timeout=30).topics[topic].partitions
         )
 
     def committed(self, group: str, topic: str) -> dict[int, int]:

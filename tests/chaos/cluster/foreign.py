@@ -57,7 +57,7 @@ class Foreign:
         self.process.stdin.close()
         code = self.process.wait(FINISH_S)
         for thread in self._threads:
-            thread.join(10)
+            thread.join(30)
         assert code == 0, f"{self.name} ended with {code}: {self.complaints[-5:]}"
 
     def kill(self) -> None:

@@ -95,7 +95,7 @@ class TopicOutput:
     def _ends(self, asking: Any) -> tuple[int, ...]:
         _, topic, partitions = self._at
         return tuple(
-            asking.get_watermark_offsets(TopicPartition(topic, one), timeout=5)[1] for one in range(partitions)
+            asking.get_watermark_offsets(TopicPartition(topic, one), timeout=30)[1] for one in range(partitions)
         )
 
 

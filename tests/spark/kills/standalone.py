@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[3]
 PYTHON = f"python{sys.version_info.major}.{sys.version_info.minor}"
 JVM = ["-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
 BARE_PATH = "/usr/local/bin:/usr/bin:/bin"
+NOTICE_S = 5
 
 
 class Standalone:
@@ -138,7 +139,7 @@ class Driver:
 
     def bury(self, java: list[int]) -> None:
         """Whoever is left of a driver has some seconds to notice; then nobody is."""
-        over = time.monotonic() + 5
+        over = time.monotonic() + NOTICE_S
         while (not self.ended or any(words(process) for process in java)) and time.monotonic() < over:
             time.sleep(0.05)
         self.end(java)

@@ -246,7 +246,7 @@ def test_up_serves_until_told_to_stop_and_node_serves_again(
     word, _, address = started[0].ready.partition(" ")
     assert word == "ready"
     host, port = parse_address(address)
-    socket.create_connection((host, port), timeout=5).close()
+    socket.create_connection((host, port), timeout=30).close()
     directory = tmp_path / "node-1"
     assert int((directory / "pid").read_text()) == started[0].process.pid
     assert f":{port}" in (directory / "node.toml").read_text(), "a chosen port is kept"

@@ -209,7 +209,7 @@ def test_results_and_errors_arrive_on_the_loop(tmp_path: Path) -> None:
     results: list[object] = []
 
     def wait() -> object:
-        assert arrived.wait(10)
+        assert arrived.wait(30)
         arrived.clear()
         assert not results, "nothing is told off the loop"
         posted.pop()()
@@ -248,7 +248,7 @@ def test_what_has_been_filled_is_told_at_once_and_what_went_wrong_only_of_the_re
 
         def read_into(self, name: str, position: int, into: Sequence[memoryview], filled: Callable[[], None]) -> None:
             filled()
-            assert go_on.wait(10)
+            assert go_on.wait(30)
             filled()
             if len(into) > 2:
                 raise UnavailableError("broken off")
@@ -261,11 +261,11 @@ def test_what_has_been_filled_is_told_at_once_and_what_went_wrong_only_of_the_re
         told.clear()
         pieces = [memoryview(bytearray(1)) for _ in range(count)]
         store.read_into("a", 0, pieces, lambda number, error: told.append((number, str(error))))
-        posted.get(timeout=10)()
+        posted.get(timeout=30)()
         assert told == [(0, "None")], "told while the call goes on"
         go_on.set()
         while len(told) < count:
-            posted.get(timeout=10)()
+            posted.get(timeout=30)()
         assert told == [(0, "None"), (1, "None"), (2, "broken off"), (3, "broken off")][:count]
 
 
@@ -286,7 +286,7 @@ def test_pieces_that_a_backend_does_not_fill_are_not_taken_for_data_though_it_co
         pieces = [memoryview(bytearray(1)) for _ in range(count)]
         store.read_into("a", good, pieces, lambda number, error, told=told: told.append((number, error)))  # type: ignore[misc]
         while len(told) < count:
-            posted.get(timeout=10)()
+            posted.get(timeout=30)()
         assert [number for number, _ in told] == list(range(count))
         assert [error is None for _, error in told] == [number < good for number in range(count)]
         assert all(isinstance(error, UnavailableError) for _, error in told if error is not None)
@@ -323,7 +323,7 @@ def test_a_directory_brings_several_pieces_with_one_call_and_other_stores_if_the
         store = ThreadedStore(lambda one=backend: one, posted.put, copiers=1, bytes_per_second=lambda: 1)  # type: ignore[misc]
         assert not store.brings_several(), "nobody knows yet"
         store.get("x", lambda _: None)
-        posted.get(timeout=10)()
+        posted.get(timeout=30)()
         assert store.brings_several() == several
         remote.several = True
         assert store.brings_several()

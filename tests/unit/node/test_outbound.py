@@ -40,7 +40,7 @@ class World:
         self.net = Outbound(self.reactor, _at_once)
         self.listener = bind("127.0.0.1", 0, 16)
         self.listener.setblocking(True)
-        self.listener.settimeout(10)
+        self.listener.settimeout(30)
         self.port: int = self.listener.getsockname()[1]
         self.told = Told()
         self.channel: OutboundChannel = self.net.connect(host, self.port, self.told)
@@ -81,7 +81,7 @@ def test_what_is_sent_before_it_opens_arrives(world: World) -> None:
     world.until(lambda: world.told.events == ["opened"])
     other, _ = world.listener.accept()
     with other:
-        other.settimeout(10)
+        other.settimeout(30)
         got = b""
         while len(got) < 11:
             got += other.recv(100)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -57,7 +56,7 @@ def test_one_request_fills_several_pieces_of_memory_and_each_is_told_when_it_is_
 
     def pausing(peer: socket.socket, first: int, last: int) -> bool:
         peer.sendall(head(first, last) + DATA[first : first + 70_000])
-        assert go_on.wait(10)
+        assert go_on.wait(30)
         peer.sendall(DATA[first + 70_000 : last + 1])
         return True
 
@@ -90,7 +89,6 @@ def test_nobody_waits_for_more_than_there_is(monkeypatch: pytest.MonkeyPatch, ch
             peer.sendall(DATA[at : min(at + 700, last + 1)])
         return True
 
-    begun = time.monotonic()
     with served() as (server, reads, _):
         for answer in (good, in_parts):
             server.answer = answer
@@ -100,8 +98,7 @@ def test_nobody_waits_for_more_than_there_is(monkeypatch: pytest.MonkeyPatch, ch
                 memory = bytearray(sum(sizes))
                 assert reads.read_into("a", 7, split(memory, *sizes), ignored) == len(sizes)
                 assert memory == DATA[7 : 7 + sum(sizes)]
-        assert server.connections == 1
-    assert time.monotonic() - begun < ranged_reads.STALL_S
+        assert server.connections == 1, "a read that slept for STALL_S would have given up its connection"
 
 
 def test_a_connection_that_the_server_closed_meanwhile_is_made_anew() -> None:

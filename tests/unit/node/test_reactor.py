@@ -52,7 +52,7 @@ def test_timers_run_between_events_and_an_idle_loop_sleeps() -> None:
         began, cpu = time.monotonic(), time.thread_time()
         reactor.timers.after(300, reactor.stop)
         reactor.run(lambda: None)
-        assert 0.295 <= time.monotonic() - began < 30
+        assert time.monotonic() - began >= 0.295
         assert time.thread_time() - cpu < 0.15
 
 

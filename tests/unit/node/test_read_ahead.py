@@ -30,7 +30,7 @@ class Touched:
 
 def finish(ahead: ReadAhead) -> None:
     for thread in ahead._threads:
-        thread.join(10)
+        thread.join(30)
 
 
 def test_a_cold_disk_is_read_ahead_by_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,11 +52,11 @@ def test_nothing_is_read_once_it_is_stopped(monkeypatch: pytest.MonkeyPatch) -> 
     def touch(directory: str) -> None:
         names.append(directory)
         begun.set()
-        go_on.wait(10)
+        go_on.wait(30)
 
     monkeypatch.setattr(read_ahead, "touch", touch)
     ahead = ReadAhead(MANY)
-    assert begun.wait(10)
+    assert begun.wait(30)
     threading.Timer(0.05, go_on.set).start()
     ahead.stop()
     assert names == MANY[LOOKED_AT : LOOKED_AT + 1]

@@ -45,7 +45,7 @@ def test_the_name_goes_at_once_and_the_space_bit_by_bit(tmp_path: Path) -> None:
     path, go_on, left = large(tmp_path), threading.Event(), list[int]()
 
     def pause(_: float) -> None:
-        assert go_on.wait(10)
+        assert go_on.wait(30)
         left.extend(os.stat(entry).st_size for entry in Path("/proc/self/fd").iterdir() if _is(entry, path))
 
     Removal(pause).remove(str(path))

@@ -48,7 +48,7 @@ def test_regions_and_bytes_arrive_in_order_and_nothing_is_held_afterwards(size: 
     connection.outgoing_bytes = expected = 3 * size + 15
     transport.flush()
     got = b""
-    client.settimeout(10)
+    client.settimeout(30)
     while len(got) < expected:
         assert transport.unsent == connection.dispatcher.unsent_bytes <= expected - len(got)
         got += client.recv(50_000)

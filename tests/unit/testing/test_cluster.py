@@ -87,5 +87,5 @@ def test_a_cluster_of_one_is_a_cluster_too() -> None:
     begun = time.monotonic()
     with Cluster(nodes=1) as cluster:
         assert cluster.node(1).running
-        assert 0 < cluster.start_seconds < time.monotonic() - begun + 1
+        assert 0 < cluster.start_seconds <= time.monotonic() - begun
         assert os.path.exists(cluster.data_dir / "node-1" / "pid")
