@@ -33,7 +33,7 @@ demo: ## The same with the pipeline, for SECONDS=180, and a report with a pictur
 test: setup ## Every check and every test, interpreted and compiled; ends with what was left out
 	@$(PY) tools/test.py $(SUITES)
 
-test-quick: setup ## Lint and unit tests, in a minute or two
+test-quick: setup ## Lint and unit tests: two minutes on two idle cores
 	@$(PY) tools/test.py --quick
 
 lint: setup ## Style, formatting, import layers

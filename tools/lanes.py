@@ -7,6 +7,7 @@ are told TAPELOG_HOT=interpreted, which never looks at them (tests/tidy/test_com
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from plan import COMPILED
 
 LOOK_S = 0.1
 TELL_S = 30.0
+ESCAPE = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 class Lanes:
@@ -72,6 +74,8 @@ class Lanes:
 
     def _end(self, running: Running) -> Result:
         said = running.said()
+        if not sys.stdout.isatty():  # Maven resets colours that it never set
+            said = ESCAPE.sub(b"", said)
         result = running.finish()
         print(f"== {result.name}: {'ok' if result.ok else 'FAILED'}, {result.seconds:.0f} s", flush=True)
         sys.stdout.buffer.write(said)

@@ -46,6 +46,9 @@ CHECKS = (
     Check("mypy --strict", ("mypy", "--no-error-summary"), quick=False),
 )
 
+CHECKS_MINUTES = 0.5
+"""All of them, and counting the tests."""
+
 SUITES = (
     Suite("tidy", (INTERPRETED,), 0.2, 2, "the house rules, each shown to bite"),
     Suite("unit", (INTERPRETED, COMPILED), 1.5, 2, "one room at a time, and stories told as text files"),

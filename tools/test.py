@@ -1,7 +1,7 @@
 """`make test`: say what will run, run it, and end with what was left out and why.
 
-Called by the Makefile with the virtual environment's Python. `--quick` is the minute's worth: checks that take
-seconds and the unit tests, interpreted. Names of suites limit the run to them.
+Called by the Makefile with the virtual environment's Python. `--quick` is the checks that take
+seconds, and the unit tests, interpreted. Names of suites limit the run to them.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from lanes import Lanes, minutes
 from plan import (
     BUILD_MINUTES,
     CHECKS,
+    CHECKS_MINUTES,
     COMPILED,
     INTERPRETED,
     NICE_BUILD,
@@ -37,7 +38,7 @@ TEST_TIMEOUT_S = 600
 def main() -> int:
     """Plan, run, sum up; 0 only if everything that ran succeeded and nothing required was left out."""
     parser = argparse.ArgumentParser(description="Run the tests of Tapelog.")
-    parser.add_argument("--quick", action="store_true", help="about a minute: unit tests, interpreted")
+    parser.add_argument("--quick", action="store_true", help="lint and unit tests, interpreted")
     parser.add_argument("--hot", choices=(INTERPRETED, COMPILED), help="only with this hot path")
     parser.add_argument("suites", nargs="*", help=f"default: all of {', '.join(suite.name for suite in SUITES)}")
     options = parser.parse_args()
@@ -56,7 +57,7 @@ def main() -> int:
     checks = [c for c in CHECKS if not options.suites and (c.quick or not options.quick)]
 
     counted = count_tests(suites, marks)
-    show_plan(checks, runs, counted, quick=options.quick)
+    show_plan(checks, runs, counted)
     for suite, reason in left_out.items():
         print(f"  left out    {suite.name}: {reason}")
     results = [run(Job(check.name, (str(BIN / check.command[0]), *check.command[1:]))) for check in checks]
@@ -110,7 +111,7 @@ def count_tests(suites: list[Suite], marks: list[str]) -> Counter[str]:
     )
 
 
-def show_plan(checks: list[Check], runs: list[tuple[Suite, str]], counted: Counter[str], *, quick: bool) -> None:
+def show_plan(checks: list[Check], runs: list[tuple[Suite, str]], counted: Counter[str]) -> None:
     """The plan and its sizes, before anything runs."""
     print("Plan")
     if checks:
@@ -125,9 +126,9 @@ def show_plan(checks: list[Check], runs: list[tuple[Suite, str]], counted: Count
     waiting = sum(suite.minutes for suite, _ in runs if suite.waits)
     computing = sum(suite.minutes for suite, _ in runs if not suite.waits)
     building = BUILD_MINUTES if any(way == COMPILED for _, way in runs) else 0
-    about = "under a minute" if quick else f"about {minutes(waiting, computing, building) + 0.5:.0f} minutes"
+    about = minutes(waiting, computing, building) + CHECKS_MINUTES
     total = sum(counted[suite.name] for suite, _ in runs)
-    print(f"  in all      {total} tests, {about} on two cores\n", flush=True)
+    print(f"  in all      {total} tests, about {about:.0f} minutes on two idle cores\n", flush=True)
 
 
 def sum_up(results: list[Result], seconds: float) -> int:

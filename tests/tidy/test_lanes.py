@@ -96,6 +96,12 @@ def test_what_a_suite_says_is_printed_in_one_piece_and_its_progress_meanwhile(
     assert b"== slow: FAILED" in said and b"== quick: ok" in said
 
 
+def test_colours_are_left_out_where_there_is_no_terminal(tools: Any, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    run(tools, [[python(tools, "maven", r"print('\x1b[0m', end=''); print('\x1b[1;31mred\x1b[0m [x]')")]])
+    said = capfdbinary.readouterr().out
+    assert b"\nred [x]\n" in said and b"\x1b" not in said
+
+
 def test_a_suite_without_an_end_is_ended_with_its_children(tools: Any, tmp_path: Path) -> None:
     child = tmp_path / "child"
     code = (

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,12 +62,29 @@ def test_a_required_program_that_is_absent_ends_the_run_at_once(tmp_path: Path) 
     assert "no-such-program: not found in PATH" in result.stderr
 
 
-def test_no_suite_is_forgotten_by_the_plan() -> None:
+@pytest.fixture
+def tools() -> Iterator[Any]:
+    """The modules of tools/, which are no package."""
     sys.path.insert(0, str(ROOT / "tools"))
     try:
-        import plan
+        yield importlib.import_module
     finally:
         sys.path.pop(0)
+
+
+def test_there_is_one_figure_for_the_quick_run(tools: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    plan, test = tools("plan"), tools("test")
+    suites = [suite for suite in plan.SUITES if suite.name in plan.QUICK]
+    checks = [check for check in plan.CHECKS if check.quick]
+    test.show_plan(checks, [(suite, plan.INTERPRETED) for suite in suites], Counter(unit=6000))
+    assert "6000 tests, about 2 minutes on two idle cores" in capsys.readouterr().out
+    for name in ("Makefile", "CONTRIBUTING.md"):
+        (line,) = [line for line in (ROOT / name).read_text().splitlines() if "int and unit tests" in line]
+        assert "two minutes on two idle cores" in line
+
+
+def test_no_suite_is_forgotten_by_the_plan(tools: Any) -> None:
+    plan = tools("plan")
     there = {path.relative_to(ROOT / "tests").parts[0] for path in (ROOT / "tests").rglob("test_*.py")}
     assert there <= {suite.name for suite in plan.SUITES}
 
