@@ -76,6 +76,61 @@ def test_an_old_python_is_not_enough(machine: Machine) -> None:
     assert machine.preflight("run").stdout == "python3.12\n"
 
 
+def old(version: str) -> str:
+    """A python3 that says it is this, and is not enough."""
+    return f'case "$2" in *print*) echo {version};; *) exit 1;; esac\n'
+
+
+def offers(**packages: str) -> str:
+    """An apt-cache that knows these packages in these versions."""
+    known = "".join(
+        f'"show {name}") printf "Package: {name}\\nVersion: {version}\\n";;\n' for name, version in packages.items()
+    )
+    return f'case "$*" in\n{known}*) exit 100;;\nesac\n'
+
+
+def test_the_version_found_is_named_and_the_package_that_is_new_enough(machine: Machine) -> None:
+    """Ubuntu 22.04: python3 is 3.10, and python3.11 is there, too."""
+    machine.has("python3", old("3.10.12"))
+    machine.has("apt-cache", offers(**{"python3": "3.10.6-1~22.04", "python3.11": "3.11.0~rc1-1~22.04"}))
+    told = machine.preflight("build").stderr
+    assert "python3.11: Python 3.11 or newer (python3 here is 3.10.12)\n" in told
+    assert "apt install python3.11 python3.11-venv gcc python3.11-dev\n" in told
+
+
+def test_where_apt_has_only_old_ones_uv_is_named_and_nothing_is_installed(machine: Machine) -> None:
+    """Debian 11."""
+    machine.has("python3", old("3.9.2"))
+    machine.has("apt-cache", offers(python3="3.9.2-3"))
+    result = machine.preflight("run", uid=0)
+    assert result.returncode == 1 and not machine.apt_calls
+    assert "python3 here is 3.9.2, and apt has no newer one" in result.stderr
+    assert "\n    uv python install 3.11\n" in result.stderr
+
+
+def test_what_uv_has_brought_is_found(machine: Machine, tmp_path: Path) -> None:
+    machine.has("python3", old("3.9.2"))
+    brought = tmp_path / "python3.13"
+    brought.symlink_to(sys.executable)
+    machine.has("uv", f'test "$*" = "python find >=3.11" && echo {brought}\n')
+    assert machine.preflight("run").stdout == f"{brought}\n"
+
+
+def test_root_without_lists_of_packages_asks_apt_for_them_first(machine: Machine) -> None:
+    """A container of Debian 11: what apt has is known only after an update."""
+    listed = machine.bin / "listed"
+    machine.has("apt-get", f'echo "apt-get $*" >>{machine.bin}/apt.log\n: >{listed}\n')
+    machine.has("apt-cache", f"[ -e {listed} ] || exit 100\n{offers(python3='3.9.2-3')}")
+    result = machine.preflight("run", uid=0)
+    assert machine.apt_calls == ["apt-get update -q"] and "uv python install" in result.stderr
+
+
+def test_a_python_of_another_name_gets_the_venv_of_that_name(machine: Machine) -> None:
+    machine.has("python3", old("3.10.12"))
+    machine.has("python3.12", NO_VENV)
+    assert "apt install python3.12-venv\n" in machine.preflight("run").stderr
+
+
 def test_clients_name_their_programs_too(machine: Machine) -> None:
     machine.has("python3", f'exec {sys.executable} "$@"\n')
     machine.has("cc")
