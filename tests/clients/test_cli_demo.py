@@ -146,7 +146,7 @@ def test_the_view_is_there_at_once_and_what_brings_spark_runs_behind_it(free_por
         terminal.wait_for(r"Spark is being installed, \d+")
         pid = int((tmp_path / "pid").read_text())
         terminal.press("q")
-        terminal.wait_for(r"next: `\S*tape.* up --data \./tapelog-data` starts a broker of your own")
+        terminal.wait_for(r"next: \S*tape.* up --data \./tapelog-data +# a broker of your own\s+\S+")
         assert terminal.process.wait(30) == 0
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)

@@ -52,8 +52,8 @@ class Setup:
         if self.running():
             now = time.monotonic()
             if now - self._looked >= LOOK_S:
-                self._looked, self._size = now, _size(self._scratch / "tmp")
-            fetched = f", {format_size(self._size)} of temporary files" if self._size else ""
+                self._looked, self._size = now, max(self._size, _fetched(self._scratch / "tmp"))
+            fetched = f", {format_size(self._size)} fetched" if self._size else ""
             return f"pipeline: Spark is being installed, {format_duration((now - self._begun) * 1000)}{fetched}"
         if self.succeeded():
             return "pipeline: Spark is installed"
@@ -76,11 +76,10 @@ class Setup:
         shutil.rmtree(self._scratch, ignore_errors=True)
 
 
-def _size(directory: Path) -> int:
-    """Bytes of all files in it; what goes away meanwhile counts nothing."""
+def _fetched(directory: Path) -> int:
+    """Bytes of the archives that pip has fetched; what goes away meanwhile counts nothing."""
     total = 0
-    for where, _, names in os.walk(directory):
-        for name in names:
-            with contextlib.suppress(OSError):
-                total += os.lstat(os.path.join(where, name)).st_size
+    for archive in directory.glob("pip-unpack-*/*"):
+        with contextlib.suppress(OSError):
+            total += archive.lstat().st_size
     return total

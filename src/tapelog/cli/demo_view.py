@@ -64,8 +64,8 @@ def _python_and_tape() -> tuple[str, str]:
 def next_step() -> str:
     """What to do when the demo has ended; the guide is there in a checkout."""
     _, tape = _python_and_tape()
-    more = f"read {GUIDE}" if os.path.exists(GUIDE) else f"{tape} --help lists the commands"
-    return f"next: `{tape} up --data ./tapelog-data` starts a broker of your own; {more}"
+    more = f"{GUIDE} goes on from there" if os.path.exists(GUIDE) else f"{tape} --help lists the commands"
+    return f"next: {tape} up --data ./tapelog-data   # a broker of your own\n      {more}"
 
 
 def paste_text(bootstrap: str) -> Text:

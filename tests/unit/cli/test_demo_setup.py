@@ -27,10 +27,10 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def test_it_shows_how_long_it_takes_and_how_much_it_has_fetched() -> None:
-    setup = Setup('head -c 3000000 /dev/zero >"$TMPDIR/fetched"; exec sleep 600')
+    setup = Setup('cd "$TMPDIR"; mkdir pip-unpack-1; head -c 3000000 /dev/zero >pip-unpack-1/a.whl; exec sleep 600')
     try:
         assert setup.line().startswith("pipeline: Spark is being installed, ")
-        until(lambda: "2.9 MiB of temporary files" in setup.line(), "what it has fetched")
+        until(lambda: "2.9 MiB fetched" in setup.line(), "what it has fetched")
         assert setup.running() and not setup.succeeded()
     finally:
         setup.end()
