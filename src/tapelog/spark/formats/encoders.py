@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from tapelog.spark.formats.choosing import chosen_for, given_schema, subject_of
+from tapelog.spark.formats.columns import Corrupt
 from tapelog.spark.formats.errors import FormatError, SchemaError
 from tapelog.spark.formats.plain import plain_values
 from tapelog.spark.plan.formats import Chosen, Part, WriteFormats
@@ -108,8 +109,16 @@ def writer_of(prepared: Prepared, kind: Any) -> Callable[[Any], Any]:
             raise FormatError(f"The column {part.column} is {kind}, not a string.", f"Set {part.column}Format=json.")
         return lambda array: array.cast(pa.binary())
     write = _usable(chosen, lambda: _row_writer(chosen, kind))
-    values: Callable[[Any], list[Any]] = (lambda array: array.to_pylist()) if part.format == "json" else plain_values
+    values = _python_values if part.format == "json" else plain_values
     return lambda array: pa.array([None if one is None else prefix + write(one) for one in values(array)], pa.binary())
+
+
+def _python_values(array: Any) -> list[Any]:
+    """The values with Python's own dates and times, which end with the year 9999 where Spark's do not; Corrupt."""
+    try:
+        return array.to_pylist()  # type: ignore[no-any-return]
+    except OverflowError:
+        raise Corrupt("a time lies outside the years 1 to 9999") from None
 
 
 def _row_writer(chosen: Chosen, kind: Any) -> Callable[[Any], bytes]:

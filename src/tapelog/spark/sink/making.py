@@ -13,6 +13,7 @@ from tapelog.spark.plan.given import Given
 from tapelog.spark.plan.names import is_format_option
 from tapelog.spark.plan.write_columns import layout_of
 from tapelog.spark.plan.write_options import WriteOptions, write_options
+from tapelog.spark.sink.rows import arrow_schema
 from tapelog.spark.sink.writers import BatchWriter, Sink, StreamWriter
 
 LOG = logging.getLogger("tapelog.spark")
@@ -52,12 +53,10 @@ def _encoding(given: Mapping[str, str], options: WriteOptions, schema: Any) -> t
     """How keys and values are encoded before they are written, where options say so; and which columns that makes."""
     if not any(is_format_option(name, writing=True) for name in given):
         return None, ()
-    from pyspark.sql.pandas.types import to_arrow_schema
-
     from tapelog.spark.formats.encoding import prepare
 
     formats = write_formats(Given(given))
     if formats is None:
         return None, ()
     columns = tuple(name for name in ("key", "value") if f"{name}format" in {one.lower() for one in given})
-    return prepare(formats, to_arrow_schema(schema), options.topic), columns
+    return prepare(formats, arrow_schema(schema), options.topic), columns

@@ -211,3 +211,18 @@ def test_json_and_text() -> None:
 def test_a_column_that_is_not_there_is_told() -> None:
     with pytest.raises(FormatError, match="key"):
         prepare(WriteFormats((Part("key", "string"),)), pa.schema([pa.field("value", pa.string())]), "t")
+
+
+def test_json_tells_an_instant_in_utc_whatever_zone_the_session_has() -> None:
+    berlin = pa.struct([("at", pa.timestamp("us", tz="Europe/Berlin")), ("local", pa.timestamp("us"))])
+    data = encode([{"at": AT, "local": AT.replace(tzinfo=None)}], berlin, valueFormat="json")
+    assert json.loads(data[0]) == {"at": "2024-01-31T12:00:00.123456Z", "local": "2024-01-31T12:00:00.123456"}
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.timestamp("us", tz="UTC"), pa.timestamp("us"), pa.timestamp("us", tz="Asia/Tokyo")]
+)
+def test_a_time_that_json_cannot_tell_is_named(kind: Any) -> None:
+    far = pa.scalar(300_000_000_000_000_000, kind)  # the year 11476, which Spark can hold
+    with pytest.raises(FormatError, match="years 1 to 9999"):
+        encode([far], kind, valueFormat="json")

@@ -1,4 +1,4 @@
-"""Rows into JSON: times in ISO 8601 with their zone, decimals as text, bytes in base64; what is null is left out."""
+"""Rows into JSON: times in ISO 8601, instants in UTC, decimals as text, bytes in base64; what is null is left out."""
 
 from __future__ import annotations
 
@@ -46,7 +46,10 @@ def _prepared(kind: Any) -> Callable[[Any], Any]:
 
 
 def _moment(value: datetime.datetime) -> str:
-    return value.isoformat().replace("+00:00", "Z")
+    """With a Z for an instant, whatever zone the session has; a time without a zone has no Z."""
+    if value.tzinfo is None:
+        return value.isoformat()
+    return value.astimezone(datetime.UTC).isoformat().replace("+00:00", "Z")
 
 
 def _number(value: decimal.Decimal) -> str:
