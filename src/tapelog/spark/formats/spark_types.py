@@ -12,7 +12,7 @@ def spark_type(kind: Any) -> Any:
     from pyspark.sql.pandas.types import from_arrow_type
 
     try:
-        return from_arrow_type(kind)
+        return from_arrow_type(kind, prefer_timestamp_ntz=True)  # the default only from PySpark 4.2 on
     except Exception as error:  # PySpark's own error class differs between versions
         if not type(error).__module__.startswith("pyspark."):
             raise
