@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -29,7 +30,44 @@ def decode(schema: str, *values: bytes | str | None) -> tuple[list[Any], dict[in
 def test_rows_have_the_schemas_fields_and_no_others() -> None:
     text = json.dumps(ROW | {"unknown": {"deep": [1, 2]}}, indent=1)
     empty = dict.fromkeys(ROW)
-    assert decode(DDL, text, None, "{}", "null") == ([ROW, None, empty, None], {})
+    assert decode(DDL, text, None, "{}") == ([ROW, None, empty], {})
+
+
+@pytest.mark.parametrize("beside", ["{}", '{"a": 1', '{"d": 1.5}'])
+def test_the_literal_null_is_a_struct_of_nulls_as_to_from_json(beside: str) -> None:
+    schema = "a INT, in STRUCT<x: INT>" + (", d DECIMAL(4,1)" if "d" in beside else "")
+    rows, _ = decode(schema, "null", None, " null\n", '{"in": null}', beside)
+    empty = dict.fromkeys(rows[0])
+    assert rows[:4] == [empty, None, empty, empty]
+    assert decode("ARRAY<INT>", "null", None) == ([None, None], {})
+    assert decode("MAP<STRING, INT>", "null", beside)[0][0] is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "wanted"),
+    [
+        ("DECIMAL(10,2)", "12.345", "12.35"),
+        ("DECIMAL(10,2)", "-12.345", "-12.35"),
+        ("DECIMAL(10,2)", '"12.345"', "12.35"),
+        ("DECIMAL(10,2)", "0.005", "0.01"),
+        ("DECIMAL(10,2)", "1e3", "1000.00"),
+        ("DECIMAL(10,2)", "12.34499999999999999999999999999999999999999999999999", "12.34"),
+        ("DECIMAL(3,2)", "9.995", None),
+        ("DECIMAL(3,2)", '"1_0"', None),
+        ("DECIMAL(3,2)", '" 1"', None),
+        ("DECIMAL(38,10)", "1234567890123456789012345678.12345678905", "1234567890123456789012345678.1234567891"),
+        ("DECIMAL(20,3)", "12345678901234567.125", "12345678901234567.125"),
+    ],
+)
+def test_decimals_keep_their_digits_and_are_rounded_half_up(kind: str, text: str, wanted: str | None) -> None:
+    rows, bad = decode(
+        f"d {kind}, l ARRAY<{kind}>, f DOUBLE, s STRING", f'{{"d": {text}, "l": [{text}], "f": 0.1, "s": 0.1}}'
+    )
+    if wanted is None:
+        assert rows == [None] and "is not a decimal" in bad[0]
+    else:
+        value = Decimal(wanted)
+        assert (rows, bad) == ([{"d": value, "l": [value], "f": 0.1, "s": "0.1"}], {})
 
 
 def test_a_schema_id_in_front_is_taken_off() -> None:

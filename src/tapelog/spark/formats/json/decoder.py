@@ -3,12 +3,14 @@
 For the parser each value is wrapped, one to a line: `{"v":…}`. A value that is cut short, or that is more than one,
 cannot pass for something else: either a line does not parse, or the lines are not as many as the values. Then each is
 read on its own, and the corrupt ones are told apart.
+
+As to from_json, the JSON literal `null` is a struct of nulls; a record without a value is null.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -16,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.json as paj
 
 from tapelog.spark.formats.json.schemas import json_type
-from tapelog.spark.formats.json.values import Unfit, converter
+from tapelog.spark.formats.json.values import Digits, Unfit, converter, has_decimals
 from tapelog.spark.formats.run import PREFIX
 from tapelog.spark.plan.formats import Reference
 from tapelog.spark.registry.client import SchemaKey
@@ -33,6 +35,8 @@ class JsonDecoder:
     def __init__(self, kind: Any) -> None:
         self.kind = kind
         self._convert = converter(kind)
+        self._parse_float = Digits if has_decimals(kind) else None
+        self._is_struct = bool(pa.types.is_struct(kind))
         wire = _wire(kind)
         self._parse = None
         if wire is not None:
@@ -58,6 +62,8 @@ class JsonDecoder:
             if table.num_rows != len(values):
                 return None
             column = table.column("v").combine_chunks()
+            if self._is_struct and column.null_count > values.null_count:
+                column = pa.StructArray.from_arrays(column.flatten(), fields=list(column.type), mask=values.is_null())
             return column if column.type == self.kind else column.cast(self.kind)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             return None
@@ -67,16 +73,22 @@ class JsonDecoder:
         bad: dict[int, str] = {}
         for number, value in enumerate(values):
             try:
-                rows.append(None if value is None else self._convert(_loads(value)))
+                rows.append(None if value is None else self._one(value))
             except Unfit as error:
                 rows.append(None)
                 bad[number] = str(error)
         return pa.array(rows, self.kind), bad
 
+    def _one(self, value: bytes) -> Any:
+        parsed = _loads(value, self._parse_float)
+        return self._convert({} if parsed is None and self._is_struct else parsed)
 
-def _loads(value: bytes) -> Any:
+
+def _loads(value: bytes, parse_float: Callable[[str], float] | None = None) -> Any:
     try:
-        return json.loads(value.decode())  # NaN and Infinity are numbers, as to Spark and to Arrow's parser
+        return json.loads(
+            value.decode(), parse_float=parse_float
+        )  # NaN and Infinity are numbers, as to Spark and to Arrow's parser
     except UnicodeDecodeError:
         raise Unfit("it is not UTF-8") from None
     except (ValueError, RecursionError) as error:

@@ -1,6 +1,7 @@
 """One JSON value into what Arrow takes for a type: the slow and thorough way, which says what is wrong and where.
 
-As Spark reads JSON: a number in a string's place is its text, a number in a timestamp's place counts seconds.
+As Spark reads JSON: a number in a string's place is its text, a number in a timestamp's place counts seconds, a decimal
+is rounded half up.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import binascii
 import datetime
 import decimal
 import json
+import re
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
@@ -18,10 +20,35 @@ import pyarrow as pa
 Converter: TypeAlias = Callable[[Any], Any]
 
 _EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+_DECIMAL: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+"""What Java takes for a decimal: no blanks and no underscores, which Python takes."""
 
 
 class Unfit(Exception):
     """A value does not fit its type: where, and what was expected."""
+
+
+class Digits(float):
+    """A number with a fraction that still knows its digits: a float keeps 17 of them, a decimal has up to 38."""
+
+    __slots__ = ("text",)
+
+    def __new__(cls, text: str) -> Digits:
+        """From the digits."""
+        made = super().__new__(cls, text)
+        made.text = text
+        return made
+
+    text: str
+
+
+def has_decimals(kind: Any) -> bool:
+    """Whether there is a decimal somewhere in this type."""
+    if pa.types.is_map(kind):
+        return has_decimals(kind.item_type)
+    if pa.types.is_nested(kind):
+        return any(has_decimals(kind.field(number).type) for number in range(kind.num_fields))
+    return bool(pa.types.is_decimal(kind))
 
 
 def converter(kind: Any, path: str = "") -> Converter:
@@ -76,7 +103,9 @@ def _simple(kind: Any, path: str) -> Converter:
 
         return boolean
     if types.is_decimal(kind):
-        return lambda value: _decimal(value, kind, path)
+        context = decimal.Context(prec=kind.precision, rounding=decimal.ROUND_HALF_UP, traps=[decimal.InvalidOperation])
+        unit = decimal.Decimal(1).scaleb(-kind.scale)
+        return lambda value: _decimal(value, context, unit, path)
     if types.is_timestamp(kind):
         return lambda value: _moment(value, kind.tz is not None, path)
     if types.is_date(kind):
@@ -107,24 +136,22 @@ def _whole(value: Any, limit: int, path: str) -> int:
 
 
 def _number(value: Any, path: str) -> float:
-    _expect(isinstance(value, int | float | decimal.Decimal) and not isinstance(value, bool), path, "a number")
+    _expect(isinstance(value, int | float) and not isinstance(value, bool), path, "a number")
     try:
         return float(value)
     except OverflowError:
         raise Unfit(f"{path.lstrip('.')} is too large") from None
 
 
-def _decimal(value: Any, kind: Any, path: str) -> decimal.Decimal:
-    _expect(isinstance(value, int | float | str | decimal.Decimal) and not isinstance(value, bool), path, "a decimal")
+def _decimal(value: Any, context: decimal.Context, unit: decimal.Decimal, path: str) -> decimal.Decimal:
+    _expect(isinstance(value, int | float | str) and not isinstance(value, bool), path, "a decimal")
+    text = value if isinstance(value, str) else value.text if isinstance(value, Digits) else repr(value)
     try:
-        found = decimal.Decimal(repr(value) if isinstance(value, float) else value)
-        with decimal.localcontext(prec=kind.precision):
-            fitted = found.quantize(decimal.Decimal(1).scaleb(-kind.scale))
-        if fitted.is_finite():  # NaN is quantized without a word, and no decimal to Arrow
-            return fitted
-        raise ValueError
+        if not _DECIMAL.fullmatch(text):  # nor is NaN, which Python would quantize without a word
+            raise ValueError
+        return context.quantize(decimal.Decimal(text), unit)
     except (decimal.InvalidOperation, ValueError):
-        raise Unfit(f"{path.lstrip('.')} is not a decimal of {kind.precision} digits") from None
+        raise Unfit(f"{path.lstrip('.')} is not a decimal of {context.prec} digits") from None
 
 
 def _moment(value: Any, zoned: bool, path: str) -> datetime.datetime:
