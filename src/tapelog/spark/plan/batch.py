@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tapelog.spark.plan.filters import Filter, keeps, narrow
 from tapelog.spark.plan.limits import Earliest, Latest
-from tapelog.spark.plan.loss import EndsEarly, Expired, Loss, judge
+from tapelog.spark.plan.loss import EndsEarly, Expired, Loss, StartsBeyond, judge
 from tapelog.spark.plan.options import ReadOptions
 from tapelog.spark.plan.repeatable import plan_repeatable
 from tapelog.spark.plan.resolve import assigned, check_all_there, check_order, resolve
@@ -61,10 +61,10 @@ def _within(
         if start[of] < first.get(of, 0) and start[of] < end[of]:
             losses.append(Expired(of, start[of], first[of]))
             low[of] = first[of]
-        if end[of] > last.get(of, end[of]) and start[of] < end[of]:
+        if start[of] > last.get(of, start[of]) and start[of] != end[of]:
+            losses.append(StartsBeyond(of, start[of], last[of]))
+            low[of] = high[of] = last[of]
+        elif end[of] > last.get(of, end[of]) and start[of] < end[of]:
             losses.append(EndsEarly(of, end[of], last[of]))
             high[of] = last[of]
-        if start[of] > end[of]:
-            # the end is `latest`: the start was given, and lies beyond it
-            losses.append(EndsEarly(of, start[of], end[of]))
-    return low, high, judge(losses, fail=options.fail_on_data_loss)
+    return low, high, judge(losses, fail=options.fail_on_data_loss, batch=True)

@@ -53,6 +53,18 @@ class EndsEarly:
 
 
 @dataclass(frozen=True, slots=True)
+class StartsBeyond:
+    """The partition ends before the offset that a batch was to start at."""
+
+    of: TopicPartition
+    wanted: int
+    ends: int
+
+    def __str__(self) -> str:
+        return f"{self.of} was to be read from offset {self.wanted}, but ends at {self.ends}"
+
+
+@dataclass(frozen=True, slots=True)
 class Gone:
     """The partition does not exist any more."""
 
@@ -74,27 +86,35 @@ class BeganWithoutUs:
         return f"{self.of} is new to this query and begins at offset {self.begins} instead of 0"
 
 
-Loss = Expired | WentBack | EndsEarly | Gone | BeganWithoutUs
+Loss = Expired | WentBack | EndsEarly | StartsBeyond | Gone | BeganWithoutUs
 
 
-def judge(losses: Sequence[Loss], *, fail: bool) -> tuple[str, ...]:
-    """A warning for each loss, or DataLossError about the first of them if the query is to fail."""
+def judge(losses: Sequence[Loss], *, fail: bool, batch: bool = False) -> tuple[str, ...]:
+    """A warning for each loss, or DataLossError about the first of them if the query is to fail.
+
+    `batch`: the query has no checkpoint, and its options alone say where it starts and ends.
+    """
     if not losses:
         return ()
     if not fail:
         return tuple(f"{loss}. Rows may be missing; the query goes on (failOnDataLoss is false)." for loss in losses)
     more = f" ({len(losses) - 1} more partitions are like it.)" if len(losses) > 1 else ""
+    anew = (
+        "or change the options that say where it starts and ends." if batch else "to begin anew, use a new checkpoint."
+    )
     raise DataLossError(
         f"Data was lost: {losses[0]}.{more}",
         _cause(losses[0]),
-        f"To go on {_where(losses[0])}, set failOnDataLoss=false; to begin anew, use a new checkpoint.",
+        f"To go on {_where(losses[0])}, set failOnDataLoss=false; {anew}",
     )
 
 
-def next_available(of: TopicPartition, wanted: int, begins: int, ends: int, *, fail: bool) -> tuple[int, str]:
+def next_available(
+    of: TopicPartition, wanted: int, begins: int, ends: int, *, fail: bool, batch: bool = False
+) -> tuple[int, str]:
     """Where a task goes on whose next offset the broker does not have, and the warning; or DataLossError."""
     loss: Loss = Expired(of, wanted, begins) if wanted < begins else WentBack(of, wanted, ends)
-    warnings = judge([loss], fail=fail)
+    warnings = judge([loss], fail=fail, batch=batch)
     return (begins if wanted < begins else ends), warnings[0]
 
 
@@ -112,6 +132,8 @@ def _cause(loss: Loss) -> str:
             return "What is in it now are not the records that this query counted."
         case EndsEarly():
             return "endingOffsets lies beyond what was written, or the topic was made anew."
+        case StartsBeyond():
+            return "startingOffsets lies beyond what was written, or the topic was made anew."
 
 
 def _where(loss: Loss) -> str:
@@ -122,5 +144,7 @@ def _where(loss: Loss) -> str:
             return f"at offset {loss.ends}"
         case EndsEarly():
             return f"up to offset {loss.ends}"
+        case StartsBeyond():
+            return "without its rows"
         case Gone():
             return "without it"

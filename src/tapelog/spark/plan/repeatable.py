@@ -32,7 +32,7 @@ def plan_repeatable(
     kept = [of for of in found if keeps(filters, of) and start[of] < end[of]]
     _check_written(end, last, kept)
     losses: list[Loss] = [Expired(of, start[of], min(first[of], end[of])) for of in kept if first[of] > start[of]]
-    warnings = judge(losses, fail=options.fail_on_data_loss)
+    warnings = judge(losses, fail=options.fail_on_data_loss, batch=True)
     whole = [Range(of.topic, of.partition, start[of], end[of]) for of in found if start[of] < end[of]]
     if options.min_partitions is None and options.max_records is None:
         pieces = split_evenly(whole)

@@ -82,7 +82,8 @@ def _from_brokers(options: ReadOptions, piece: Range) -> Iterator[Any]:
             except OffsetOutOfRangeError as gone:
                 begins, ends = gone.log_start_offset, gone.end_offset
                 fail = options.fail_on_data_loss
-                start, warning = next_available(piece.of, gone.offset, begins, ends, fail=fail)
+                batch = not options.streaming
+                start, warning = next_available(piece.of, gone.offset, begins, ends, fail=fail, batch=batch)
                 LOG.warning(warning)
                 if gone.offset > ends:
                     return

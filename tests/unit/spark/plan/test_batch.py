@@ -98,8 +98,27 @@ def test_offsets_that_were_never_written_stop_the_query_or_are_passed_over() -> 
     with pytest.raises(DataLossError, match="up to offset 500, but ends at 300"):
         plan_batch(options(**asked), world(t=[(0, 300)]))
     assert told(plan_batch(options(failOnDataLoss="false", **asked), world(t=[(0, 300)]))) == "t-0:0-300"
-    with pytest.raises(DataLossError, match="400"):
-        plan_batch(options(startingOffsets='{"t":{"0":400}}'), world(t=[(0, 300)]))
+
+
+@pytest.mark.parametrize("ending", [{}, {"endingOffsets": '{"t":{"0":500}}'}])
+def test_a_start_beyond_the_end_is_blamed_on_the_option_that_was_given(ending: dict[str, str]) -> None:
+    asked = ending | {"startingOffsets": '{"t":{"0":400}}'}
+    with pytest.raises(DataLossError, match="from offset 400, but ends at 300") as raised:
+        plan_batch(options(**asked), world(t=[(0, 300)]))
+    assert "startingOffsets" in str(raised.value) and "endingOffsets" not in str(raised.value)
+    plan = plan_batch(options(failOnDataLoss="false", **asked), world(t=[(0, 300)]))
+    assert told(plan) == "" and len(plan.warnings) == 1
+
+
+@pytest.mark.parametrize("asked", [{"startingOffsets": '{"t":{"0":100}}'}, {"endingOffsets": '{"t":{"0":500}}'}])
+@pytest.mark.parametrize("repeatable", [False, True])
+def test_a_batch_is_not_told_of_checkpoints(asked: dict[str, str], repeatable: bool) -> None:
+    if repeatable:
+        whole = {"startingOffsets": '{"t":{"0":100}}', "endingOffsets": '{"t":{"0":280}}', "repeatable": "true"}
+        asked = whole
+    with pytest.raises(DataLossError, match="failOnDataLoss=false; or change the options") as raised:
+        plan_batch(options(**asked), world(t=[(250, 300)]))
+    assert "checkpoint" not in str(raised.value)
 
 
 def test_read_committed_ends_at_the_last_stable_offset() -> None:

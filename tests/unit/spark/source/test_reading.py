@@ -87,6 +87,7 @@ def test_offsets_that_are_gone_stop_the_query(cluster: Any) -> None:
     with pytest.raises(TapelogError, match="begins at 5") as error:
         values(options(), 2, 7)
     assert len(str(error.value).splitlines()) <= 3 and "failOnDataLoss" in str(error.value)
+    assert "checkpoint" not in str(error.value), "this is a batch"
 
 
 def test_or_are_passed_over_with_a_warning_where_that_was_asked_for(cluster: Any, caplog: Any) -> None:
