@@ -144,12 +144,12 @@ def register(spark: Any, *, publish: bool = True, brief: bool = True) -> None:
     from tapelog.spark.source.workers import prepare as prepare_workers
 
     prepare_workers(spark)
-    _make_known(spark)
     hide_secrets(spark)
     if brief:
         from tapelog.spark.source.telling import tell_briefly
 
-        tell_briefly(spark)
+        tell_briefly(spark)  # before Spark warns that we replace the source that it has found by itself
+    _make_known(spark)
     if publish:
         from tapelog.spark.listener.listener import add_listener
 
