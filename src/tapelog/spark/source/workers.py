@@ -15,10 +15,11 @@ import logging
 import os
 import re
 import socket
-import stat
 import sys
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType, ModuleType
 from typing import Any, Final
 
 from tapelog.client.pacing import unpace
@@ -34,7 +35,8 @@ SLOTS: Final = "TAPELOG_SLOTS"
 """How many tasks run at once."""
 INTERNET: Final = (socket.AF_INET, socket.AF_INET6)
 _PATH: Final = "PYTHONPATH"
-_DESCRIPTORS: Final = "/proc/self/fd"
+_MAINS: Final = ("main", "_main")
+_DAEMON: Final = "pyspark.daemon"
 _LOCAL: Final = re.compile(r"local(\[.*\])?")
 
 
@@ -100,11 +102,9 @@ def acknowledge() -> None:
     did nothing. A task's reader or writer calls this when it is unpickled, which is before the input is waited for.
     """
     option = getattr(socket, "TCP_QUICKACK", None)
-    if option is None or socket.getdefaulttimeout() is not None:
-        return
-    for number in _sockets():
-        with contextlib.suppress(OSError), _copied(number) as sock:
-            if sock.family in INTERNET:
+    if option is not None:
+        with _to_the_jvm() as sock:
+            if sock is not None and sock.family in INTERNET:
                 sock.setsockopt(socket.IPPROTO_TCP, option, 1)
 
 
@@ -120,7 +120,7 @@ _SETTLED: Final[set[int]] = set()
 
 
 def settle() -> None:
-    """Once in a worker process: what it sends to the JVM, over loopback, is not paced; and what is loaded stays.
+    """Once in a worker process: rows to the JVM are not paced, what is loaded stays, and an early end is no error.
 
     PySpark's workers collect garbage after each task, 30 ms for modules that never go, while the next task waits: the
     collector need not look at them again. Only where `prepare` has told the workers something: those of a cluster run
@@ -132,19 +132,44 @@ def settle() -> None:
     if os.environ.get(SLOTS) or os.environ.get(PLACE):
         gc.collect()
         gc.freeze()
-    if socket.getdefaulttimeout() is None:  # else Python would make each of them non-blocking, whoever uses it
-        for number in _sockets():
-            with contextlib.suppress(OSError), _copied(number) as sock:
-                unpace(sock)
+    with _to_the_jvm() as sock:
+        if sock is not None:
+            unpace(sock)
+    _end_quietly()
 
 
-def _sockets() -> Iterator[int]:
-    """The numbers of this process's sockets; none where that cannot be told."""
-    with contextlib.suppress(OSError):
-        for name in os.listdir(_DESCRIPTORS):
-            with contextlib.suppress(OSError):  # the listing's own descriptor is gone
-                if stat.S_ISSOCK(os.fstat(int(name)).st_mode):
-                    yield int(name)
+@contextlib.contextmanager
+def _to_the_jvm() -> Iterator[socket.socket | None]:
+    """The socket between this worker and the JVM, and no other: user code may have sockets of its own in here.
+
+    Each entry point of PySpark's workers is a `main(infile, outfile)` that is on the stack for as long as a task runs;
+    no interface tells its files. None elsewhere (on the driver, say), and where a default timeout is set: Python would
+    make the socket non-blocking for whoever uses it.
+    """
+    sock = None
+    infile = _file_from_the_jvm()
+    if infile is not None and socket.getdefaulttimeout() is None:
+        with contextlib.suppress(OSError, ValueError):
+            sock = _copied(infile.fileno())
+    try:
+        with contextlib.suppress(OSError):
+            yield sock
+    finally:
+        if sock is not None:
+            sock.close()
+
+
+def _file_from_the_jvm() -> Any:
+    """What the `main` of PySpark that we are called by reads from; None where there is none on the stack."""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None:
+        package = frame.f_globals.get("__package__") or ""
+        if frame.f_code.co_name in _MAINS and package.partition(".")[0] == "pyspark":
+            infile = frame.f_locals.get("infile")
+            if infile is not None:
+                return infile
+        frame = frame.f_back
+    return None
 
 
 def _copied(number: int) -> socket.socket:
@@ -154,3 +179,23 @@ def _copied(number: int) -> socket.socket:
     except OSError:
         os.close(copy)
         raise
+
+
+def _end_quietly() -> None:
+    """Let the daemon that forked this worker print no frames when the JVM has closed the connection.
+
+    `show()`, `first()` and `limit()` end a task once they have enough rows: the JVM closes the connection, and from
+    PySpark 4.1 on pyspark/daemon.py prints the BrokenPipeError that the worker ends with. Nothing is wrong.
+    """
+    main = sys.modules.get("__main__")
+    is_daemon = getattr(getattr(main, "__spec__", None), "name", "") == _DAEMON
+    daemon = main if is_daemon else sys.modules.get(_DAEMON)
+    if daemon is not None:
+        quiet = ModuleType(traceback.__name__)
+        vars(quiet).update(vars(traceback), print_exc=_print_unless_closed)
+        vars(daemon)["traceback"] = quiet
+
+
+def _print_unless_closed(*arguments: Any, **named: Any) -> None:
+    if not isinstance(sys.exception(), BrokenPipeError | ConnectionResetError):
+        traceback.print_exc(*arguments, **named)

@@ -7,8 +7,10 @@ import os
 import pickle
 import socket
 import sys
+import traceback
+from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -123,26 +125,86 @@ def test_a_spark_that_is_not_the_drivers_pyspark_keeps_its_zip(tmp_path: Path, m
     assert "PYTHONPATH" not in environment
 
 
+MAIN = "def main(infile, outfile, call):\n    return call()\n"
+
+
+def in_a_worker(jvm: socket.socket, call: Callable[[], Any], package: str = "pyspark") -> Any:
+    """What `call` returns where it is called by the `main` of a worker that is connected to the JVM by this socket."""
+    namespace: dict[str, Any] = {"__name__": f"{package}.worker", "__package__": package}
+    exec(MAIN, namespace)
+    with jvm.makefile("rb") as infile, jvm.makefile("wb") as outfile:
+        return namespace["main"](infile, outfile, call)
+
+
+class Sockets:
+    """A worker's way to the JVM, and a socket of a user's own; both stay on this machine."""
+
+    def __init__(self) -> None:
+        self.server = socket.create_server(("127.0.0.1", 0))
+        self.jvm, self.users = (socket.create_connection(self.server.getsockname()) for _ in range(2))
+
+    def __enter__(self) -> Sockets:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for sock in (self.jvm, self.users, self.server):
+            sock.close()
+
+
+def congestion(sock: socket.socket) -> bytes:
+    """How it is paced."""
+    return sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(b"\0")
+
+
 @pytest.mark.skipif(not hasattr(socket, "TCP_CONGESTION"), reason="needs TCP_CONGESTION, which Linux has")
 def test_a_workers_way_to_the_jvm_is_not_paced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "_SETTLED", set())
-    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as sock:
-        settle()
+    with Sockets() as here:
+        chosen = next(
+            name for name in (b"cubic", b"bbr", b"reno") if choose(here.users, name) and choose(here.jvm, name)
+        )
+        in_a_worker(here.jvm, settle)
         gc.unfreeze()
-        assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(b"\0") == b"reno"
+        assert (congestion(here.jvm), congestion(here.users)) == (b"reno", chosen)
+
+
+def choose(sock: socket.socket, name: bytes) -> bool:
+    """Whether this machine has it."""
+    try:
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name)
+    except OSError:
+        return False
+    return True
 
 
 def test_sockets_stay_blocking_where_somebody_has_set_a_default_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "_SETTLED", set())
-    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as sock:
+    with Sockets() as here:
         socket.setdefaulttimeout(10)
         try:
-            settle()
+            in_a_worker(here.jvm, settle)
         finally:
             socket.setdefaulttimeout(None)
             gc.unfreeze()
-        assert os.get_blocking(sock.fileno())
-        assert os.get_blocking(server.fileno())
+        assert all(os.get_blocking(sock.fileno()) for sock in (here.jvm, here.users, here.server))
+
+
+@pytest.mark.parametrize("spread", [BrokenPipeError(), ConnectionResetError(), ValueError("planted")])
+def test_the_daemon_prints_no_frames_where_the_jvm_has_closed_the_connection(
+    spread: Exception, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    daemon = ModuleType("pyspark.daemon")
+    exec(
+        "import traceback\ndef end(error):\n try: raise error\n except BaseException: traceback.print_exc()",
+        vars(daemon),
+    )
+    monkeypatch.setitem(sys.modules, daemon.__name__, daemon)
+    monkeypatch.setattr(workers, "_SETTLED", set())
+    settle()
+    gc.unfreeze()
+    daemon.end(spread)
+    assert ("Traceback" in capsys.readouterr().err) == isinstance(spread, ValueError)
+    assert daemon.traceback.format_exc is traceback.format_exc
 
 
 @pytest.mark.parametrize("told", [(SLOTS, "2"), (PLACE, "/somewhere")])
@@ -193,27 +255,40 @@ def late(sock: socket.socket) -> bool:
 
 
 @needs_quickack
-def test_a_task_acknowledges_at_once_when_its_reader_or_writer_has_come() -> None:
+@pytest.mark.parametrize("package", ["pyspark", "pyspark.sql.worker"])
+def test_a_task_acknowledges_at_once_when_its_reader_or_writer_has_come(package: str) -> None:
     pickled = pickle.dumps(Carried())
-    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as sock:
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 0)
-        assert late(sock)
-        assert pickle.loads(pickled).options == {"topic": "orders"}
-        assert not late(sock)
+    with Sockets() as here:
+        for sock in (here.jvm, here.users):
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 0)
+            assert late(sock)
+        assert in_a_worker(here.jvm, lambda: pickle.loads(pickled), package).options == {"topic": "orders"}
+        assert not late(here.jvm)
+        assert late(here.users), "what is not Spark's is left alone"
+
+
+@needs_quickack
+def test_no_socket_is_touched_outside_of_sparks_workers() -> None:
+    pickled = pickle.dumps(Carried())
+    with Sockets() as here:
+        here.jvm.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 0)
+        in_a_worker(here.jvm, lambda: pickle.loads(pickled), "somebody.else")
+        pickle.loads(pickled)
+        assert late(here.jvm)
 
 
 @needs_quickack
 def test_nothing_is_acknowledged_where_asking_would_make_sockets_non_blocking() -> None:
     pickled = pickle.dumps(Carried())
-    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as sock:
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 0)
+    with Sockets() as here:
+        here.jvm.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 0)
         socket.setdefaulttimeout(10)
         try:
-            pickle.loads(pickled)
+            in_a_worker(here.jvm, lambda: pickle.loads(pickled))
         finally:
             socket.setdefaulttimeout(None)
-        assert late(sock)
-        assert os.get_blocking(sock.fileno())
+        assert late(here.jvm)
+        assert os.get_blocking(here.jvm.fileno())
 
 
 def test_whatever_travels_to_tasks_lets_the_rest_of_them_come_at_once() -> None:
