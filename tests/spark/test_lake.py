@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import Producer
 
 from tapelog.spark import lake
 from tests.spark.conftest import Topic
@@ -57,6 +58,30 @@ def test_a_query_whose_checkpoint_was_deleted_stops_with_three_lines(spark: Any,
     with pytest.raises(Exception, match="another checkpoint"):
         lake.archive(spark, topic.options(), table, name="orders", checkpoint=f"{tmp_path}/two", follow=False)
     assert lake.read(spark, table).count() == 10
+
+
+@pytest.mark.parametrize("format", ["iceberg", "delta"])
+def test_a_record_with_a_far_time_stops_an_archive_until_the_table_is_told_what_to_do(
+    spark: Any, bootstrap: str, tmp_path: Path, format: str
+) -> None:
+    topic = Topic(bootstrap, 1, {"message.timestamp.after.max.ms": str(2**63 - 1)})
+    producer = Producer({"bootstrap.servers": bootstrap})
+    for number, year in enumerate((2026, 11_476, 2026)):
+        producer.produce(topic.name, b"v%d" % number, timestamp=(year - 1970) * 31_556_952_000)
+    assert producer.flush(30) == 0
+
+    def archive(**more: str) -> None:
+        where = lake.table(f"file://{tmp_path}/orders", format=format, **more)
+        lake.archive(spark, topic.options(), where, name="orders", checkpoint=f"{tmp_path}/c", follow=False)
+
+    for _ in range(2):
+        with pytest.raises(lake.LakeError, match="outside the years 1 to 9999") as raised:
+            archive()
+        assert 'on_far_timestamp="null"' in str(raised.value)
+    archive(on_far_timestamp="null")
+    found = lake.read(spark, lake.table(f"file://{tmp_path}/orders", format=format)).orderBy("offset").collect()
+    assert [bytes(row.value) for row in found] == [b"v0", b"v1", b"v2"]
+    assert [row.timestamp is None for row in found] == [False, True, False]
 
 
 def test_nested_columns_of_any_dataframe_go_into_a_table_and_come_back(spark: Any, tmp_path: Path) -> None:

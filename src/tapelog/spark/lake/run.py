@@ -117,7 +117,14 @@ class Sink:
                 continue
             change = evolve(schema, rows, self.table.url)
             event = next((name for name in EVENT_COLUMNS if change.schema.get_field_index(name) >= 0), "")
-            layout = Layout(change.schema, part, attempt, self.table.file_bytes, part.column if part else event)
+            layout = Layout(
+                change.schema,
+                part,
+                attempt,
+                self.table.file_bytes,
+                part.column if part else event,
+                far_is_null=self.table.on_far_timestamp == "null",
+            )
             if not change.changed:
                 return layout
             try:
@@ -143,7 +150,8 @@ class Sink:
             raise LakeError(
                 f"Batch {batch.version} for {self.table.url} has a time outside the years 1 to 9999.",
                 f"{self.table.format} tables cannot hold it here, and nothing of the batch was written.",
-                "Leave such rows out, or set their time to null, before they are written (select=, where).",
+                'Give the table on_far_timestamp="null" (option onFarTimestamp), which makes such times null; '
+                "or leave such rows out (select=, where).",
             ) from None
         else:
             batch.committed()

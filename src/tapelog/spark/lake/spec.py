@@ -18,13 +18,14 @@ from tapelog.spark.lake.errors import LakeError
 
 Format = Literal["iceberg", "delta", "parquet"]
 Every = Literal["day", "hour"]
+OnFar = Literal["fail", "null"]
 
 SCHEMES: Final = ("file", "s3", "gs", "az")
 FILE_BYTES: Final = 128 * 1024 * 1024
 """A data file is closed when it has about so many bytes, and files are compacted up to it."""
 FILE_BYTES_MIN: Final = 64 * 1024
 
-_OPTIONS: Final = ("path", "format", "partition", "identifier", "fileBytes")
+_OPTIONS: Final = ("path", "format", "partition", "identifier", "fileBytes", "onFarTimestamp")
 _PARTITION: Final = re.compile(r"(day|hour)\(\s*([A-Za-z_][\w]*)\s*\)")
 _IDENTIFIER: Final = re.compile(r"[\w-]+(\.[\w-]+)+")
 
@@ -56,6 +57,8 @@ class Table:
     storage: tuple[tuple[str, Secret], ...]
     """Options of the object store, by the names of obstore and deltalake: aws_endpoint, aws_access_key_id, …"""
     file_bytes: int = FILE_BYTES
+    on_far_timestamp: OnFar = "fail"
+    """What becomes of a batch with times outside the years 1 to 9999: it is refused, or such times become null."""
 
     @property
     def scheme(self) -> str:
@@ -78,12 +81,14 @@ def table(
     catalog: Mapping[str, str] | None = None,
     storage: Mapping[str, str] | None = None,
     file_bytes: int = FILE_BYTES,
+    on_far_timestamp: str = "fail",
 ) -> Table:
     """A table at a URL (file:///…, s3://bucket/…, gs://…, az://…), created by the first batch that is written.
 
     `partition` is day(column), hour(column) or empty. Iceberg: without `catalog` a SQL catalog is kept in catalog.db
     beside a local table; {"type": "rest", "uri": …} or any other properties of pyiceberg name another one,
-    `identifier` the table in it (default: lake.<last part of the URL>). LakeError, at most three lines, for what
+    `identifier` the table in it (default: lake.<last part of the URL>). `on_far_timestamp`="null" writes null in place
+    of times outside the years 1 to 9999, which stop the query otherwise. LakeError, at most three lines, for what
     cannot be.
     """
     scheme, separator, rest = url.partition("://")
@@ -100,6 +105,8 @@ def table(
         raise LakeError(
             f"file_bytes={file_bytes} is too small: {FILE_BYTES_MIN} is the least.", "Leave it out for 128 MiB."
         )
+    if on_far_timestamp not in get_args(OnFar):
+        raise LakeError(f"on_far_timestamp {on_far_timestamp!r} is none of fail, null.", f"Change it for {url}.")
     if scheme != "file" and format == "iceberg" and not catalog:
         raise LakeError(
             f"An Iceberg table at {url} needs a catalog: only a local table keeps one beside itself.",
@@ -118,6 +125,7 @@ def table(
         _hidden(catalog),
         _hidden(storage),
         file_bytes,
+        "null" if on_far_timestamp == "null" else "fail",
     )
 
 
@@ -154,6 +162,7 @@ def from_options(options: Mapping[str, str]) -> Table:
         catalog=catalog,
         storage=storage,
         file_bytes=int(size),
+        on_far_timestamp=plain.get("onFarTimestamp", "fail"),
     )
 
 

@@ -7,6 +7,7 @@ when they are large enough. What is held in memory is bounded: buffered rows are
 
 from __future__ import annotations
 
+import logging
 import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -16,10 +17,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from tapelog.spark.lake.far import without_far
 from tapelog.spark.lake.schema import fitted
 from tapelog.spark.lake.spec import Partitioning
 from tapelog.spark.lake.store import Store, Upload
 from tapelog.spark.lake.values import DATA, NULL_PARTITION, DataFile
+
+LOG = logging.getLogger("tapelog.spark")
 
 GROUP_BYTES: Final = 16 * 1024 * 1024
 """A row group is written when so much of a partition is buffered."""
@@ -39,6 +43,8 @@ class Layout:
     file_bytes: int
     event: str = ""
     """The column whose least and largest values are kept for freshness; none: the partition's."""
+    far_is_null: bool = False
+    """Whether times outside the years 1 to 9999 become null."""
 
 
 @dataclass(slots=True)
@@ -57,10 +63,17 @@ class _Open:
 def write_files(batches: Iterable[Any], layout: Layout, store: Store) -> Iterator[DataFile]:
     """Write all rows; yield each file once it is complete."""
     files = _Files(layout, store)
+    far = 0
     for batch in batches:
         if batch.num_rows:
-            for value, rows in split(fitted(batch, layout.schema), layout.partition):
-                yield from files.add(value, rows)
+            rows = fitted(batch, layout.schema)
+            if layout.far_is_null:
+                rows, found = without_far(rows)
+                far += found
+            for value, part in split(rows, layout.partition):
+                yield from files.add(value, part)
+    if far:
+        LOG.warning("%d rows had a time outside the years 1 to 9999, which is null now (on_far_timestamp).", far)
     yield from files.close()
 
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from tapelog.spark.lake.errors import ConflictError, LakeError, missing_package
+from tapelog.spark.lake.far import LAST_MS
 from tapelog.spark.lake.schema import Evolution, plain
 from tapelog.spark.lake.spec import Table, revealed
 from tapelog.spark.lake.store import Store, plain_http
@@ -172,7 +173,7 @@ class DeltaLake:
         if part and file.event_min_us is not None and file.event_max_us is not None:
             # milliseconds, as Delta keeps bounds: the upper one is rounded up
             stats["minValues"] = {part.column: _iso(file.event_min_us // 1000)}
-            stats["maxValues"] = {part.column: _iso(-(-file.event_max_us // 1000))}
+            stats["maxValues"] = {part.column: _iso(min(-(-file.event_max_us // 1000), LAST_MS))}
         return AddAction(file.path, file.bytes, self._values(file), now_ms, new, json.dumps(stats))
 
     def files(self) -> list[DataFile]:
