@@ -30,6 +30,7 @@ WORDS = {
     "data lost by retention": ("orders-0", "failOnDataLoss"),
     "half of a checkpoint": ("checkpointLocation",),
     "a sink whose topic is not there": ("ordres", "create it"),
+    "a write without a mode": ('mode("append")',),
     "a failed query that nobody waits for": ("revenue", "127.0.0.1:1", "kafka.bootstrap.servers"),
 }
 """The mistakes in their order, and what must be in the lines about each."""
@@ -114,10 +115,11 @@ class Job:
     def stream(self, checkpoint: str, **more: str) -> None:
         self.start(checkpoint, **more).awaitTermination(60)
 
-    def write(self, **more: str) -> None:
+    def write(self, mode: str | None = "append", **more: str) -> None:
         rows = self.spark.range(5).selectExpr("cast(id as string) as value")
         to = {"kafka.bootstrap.servers": self.given["kafka.bootstrap.servers"]} | more
-        rows.write.format("tapelog").options(**to).mode("append").save()
+        writer = rows.write.format("tapelog").options(**to)
+        (writer if mode is None else writer.mode(mode)).save()
 
     def make_mistakes(self, write: Callable[[], None], lose: Callable[[int], None]) -> None:
         """All of WORDS, in order."""
@@ -147,6 +149,8 @@ class Job:
             self.stream("d")
         with mistake("a sink whose topic is not there"):
             self.write(topic="ordres")
+        with mistake("a write without a mode"):
+            self.write(None, topic="orders")
         with mistake("a failed query that nobody waits for"):
             query = self.start("e", "revenue", **nobody)
             over = time.monotonic() + 60

@@ -52,7 +52,13 @@ _TAKEN: Final = (
     "Another query runs on the same checkpointLocation, or some of the files below it were deleted.",
     "Stop the other query; or put back all of the checkpoint, or begin with a new checkpointLocation.",
 )
-_KNOWN: Final = ((_IS_TORN, _TORN), (_IS_TAKEN, _TAKEN))
+_IS_WITHOUT_MODE: Final = re.compile(r"\[UNSUPPORTED_DATA_SOURCE_SAVE_MODE\] The data source \"tapelog\"")
+_WITHOUT_MODE: Final = (
+    'A batch is written to a topic with mode("append") only.',
+    "Spark refuses other modes, and a write without a mode, before it asks a data source in Python.",
+    'Write df.write.format("tapelog").options(…).mode("append").save().',
+)
+_KNOWN: Final = ((_IS_TORN, _TORN), (_IS_TAKEN, _TAKEN), (_IS_WITHOUT_MODE, _WITHOUT_MODE))
 """What Spark says itself, and what that means."""
 
 SILENCED: Final = "|".join(

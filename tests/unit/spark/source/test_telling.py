@@ -97,6 +97,14 @@ def test_an_error_that_ends_the_program_is_told_with_its_place_and_others_are_no
     assert len(told.words) == 1
 
 
+@pytest.mark.parametrize("mode", ["ErrorIfExists", "Ignore"])
+def test_a_write_without_a_mode_that_spark_refuses_is_told_what_mode_to_write(mode: str) -> None:
+    said = f'[UNSUPPORTED_DATA_SOURCE_SAVE_MODE] The data source "{{}}" cannot be written in the "{mode}" mode.'
+    lines = ours(said.format("tapelog"))
+    assert lines is not None and 'mode("append")' in lines[0]
+    assert ours(said.format("another")) is None
+
+
 def test_a_job_may_lie_in_a_directory_called_tapelog() -> None:
     told, source = Told(), "raise OptionError('first', 'second')"
     try:
