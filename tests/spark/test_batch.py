@@ -46,6 +46,14 @@ def test_every_codec_is_read(spark: Any, topic: Topic, codec: str) -> None:
     assert numbers(load(spark, topic, columns="value")) == list(range(500))
 
 
+def test_a_topic_is_a_view_in_sql(spark: Any, topic: Topic) -> None:
+    topic.write(10)
+    options = ", ".join(f"'{name}' '{value}'" for name, value in topic.options(columns="value").items())
+    spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW of_a_topic USING tapelog OPTIONS ({options})")
+    assert numbers(spark.table("of_a_topic")) == list(range(10))
+    assert spark.sql("SELECT count(*) AS n FROM of_a_topic WHERE value > X'7635'").first().n == 4
+
+
 def test_columns_that_are_not_asked_for_are_not_there(spark: Any, topic: Topic) -> None:
     topic.write(3)
     frame = load(spark, topic, columns="offset,value")

@@ -75,6 +75,14 @@ def test_what_is_corrupt_to_from_json_is_corrupt_to_us(spark: Any) -> None:
         assert (document, corrupt, by_us(document)) == (document, True, (None, True))
 
 
+def test_what_is_not_utf_8_is_corrupt_to_us_only(spark: Any) -> None:
+    document = b'{"s":"\xff"}'
+    text = f"cast(unhex('{document.hex()}') as string)"
+    assert spark.sql(f"select from_json({text}, 's STRING').s as s").first().s == "\ufffd"
+    array, bad = json_decoder("s STRING").decode(pa.array([document], pa.binary()))
+    assert array.to_pylist() == [None] and 0 in bad
+
+
 def test_where_we_are_stricter_is_known(spark: Any) -> None:
     for document, (_, corrupt) in zip(STRICTER, by_spark(spark, STRICTER), strict=True):
         assert (document, corrupt, by_us(document)) == (document, False, (None, True))
