@@ -1,4 +1,4 @@
-"""The part of the build that pyproject.toml cannot express: compiling the hot modules with mypyc.
+"""What pyproject.toml cannot express: compiling the hot modules with mypyc, and a description without relative links.
 
 TAPELOG_COMPILE=0     never: the result is pure Python (py3-none-any)
 TAPELOG_COMPILE=1     always: fail where that is impossible
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -100,7 +101,20 @@ class BuildHotModules(build_ext):
             _compiled.write_manifest(str(ROOT / PACKAGE), MODULES, str(target / _compiled.MANIFEST))
 
 
+def long_description() -> str:
+    """README.md for people who have no checkout: links and pictures that lie beside it become words or go."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = re.sub(r"!\[[^]]*\]\((?!\w+:)[^)]*\)\n*", "", text)
+    return re.sub(r"\[([^]]+)\]\((?!\w+:|#)[^)]*\)", r"\1", text)
+
+
 # What an isolated build must fetch besides setuptools: mypyc, and only where it is going to be used.
 MISSING = PROJECT["dependency-groups"]["build"] if COMPILE and importlib.util.find_spec("mypyc") is None else []
 
-setup(distclass=HotDistribution, cmdclass={"build_ext": BuildHotModules}, setup_requires=MISSING)
+setup(
+    distclass=HotDistribution,
+    cmdclass={"build_ext": BuildHotModules},
+    setup_requires=MISSING,
+    long_description=long_description(),
+    long_description_content_type="text/markdown",
+)
