@@ -23,7 +23,7 @@ setup: ## Everything the broker and its tests need, in .venv
 runtime:
 	@tools/setup runtime
 
-run: runtime ## Start a broker with a live view: orders flowing, two groups reading; with Java, a pipeline on Spark too (SPARK=no)
+run: runtime ## Start a broker with a live view: orders flowing, two groups reading; with Java, a pipeline on Spark behind it (SPARK=no)
 	@if [ "$(SPARK)" != no ] && tools/preflight java; then exec $(BIN)/tape demo --pipeline --setup 'tools/setup spark'; fi; \
 	exec $(BIN)/tape demo
 
