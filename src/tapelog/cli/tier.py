@@ -63,6 +63,8 @@ def status(
 
 
 def _drawn(document: dict[str, Any], now_ms: int, *, some: bool = False) -> Any:
+    from tapelog.cli.tier_status import shown_state
+
     for one in document["brokers"]:
         since = format_moment(one["failing_since_ms"])
         yield Text(f"broker {one['broker']} cannot use the tier since {since}: {one['error']}", style="red")
@@ -87,7 +89,7 @@ def _drawn(document: dict[str, Any], now_ms: int, *, some: bool = False) -> Any:
                 format_size(one["lag_bytes"]),
                 one["lag_segments"],
                 "hold" if one["hold"] else "",
-                one["state"],
+                shown_state(one["by_partition"]),
                 trouble,
             )
         )

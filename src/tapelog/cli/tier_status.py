@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tapelog.cli.topic_names import own_first
 from tapelog.wire.messages.describe_log_dirs_response import DescribeLogDirsResponse
+
+WAITING = "waiting"
+"""The broker's word for a partition whose tier it does not work on just now (log/tier/uploader)."""
 
 
 def described(told: Mapping[int, DescribeLogDirsResponse], wanted: Sequence[str]) -> dict[str, Any]:
@@ -35,13 +39,31 @@ def described(told: Mapping[int, DescribeLogDirsResponse], wanted: Sequence[str]
                             }
                         )
     return {
-        "topics": [_topic(name, sorted(parts, key=_number)) for name, parts in sorted(topics.items())],
+        "topics": [
+            _topic(name, sorted(parts, key=_number))
+            for name, parts in sorted(topics.items(), key=lambda item: own_first(item[0]))
+        ],
         "brokers": [
             {"broker": broker, "error": response.tier_error, "failing_since_ms": response.tier_failing_since_ms}
             for broker, response in sorted(told.items())
             if response.tier_error
         ],
     }
+
+
+def shown_state(parts: Sequence[Mapping[str, Any]]) -> str:
+    """The partitions' states for a person: a leader that `waits` either has nothing to copy or tries again."""
+    return ", ".join(dict.fromkeys(map(_shown, parts)))
+
+
+def _shown(part: Mapping[str, Any]) -> str:
+    if part["state"] != WAITING:
+        return str(part["state"])
+    if part["error"]:
+        return "tries again"
+    if part["lag_segments"] or part["start_offset"] < 0:  # below 0: the leader has not read the manifest yet
+        return WAITING
+    return "nothing to copy"
 
 
 def _topic(name: str, parts: list[dict[str, Any]]) -> dict[str, Any]:

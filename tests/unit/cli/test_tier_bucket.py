@@ -9,6 +9,7 @@ import pytest
 from tapelog.base import ids
 from tapelog.cli.app import run
 from tapelog.cli.tier import _drawn, _verified
+from tapelog.cli.tier_status import _topic
 from tapelog.log.tier import growth, layout
 from tapelog.log.tier.growth import Writer
 from tapelog.node.directory_mark import Memory
@@ -86,11 +87,33 @@ def test_that_a_topic_is_not_tiered_does_not_mean_that_none_is() -> None:
 
 def test_what_no_leader_has_read_of_the_tier_is_not_said_to_be_nothing() -> None:
     def cells(start_offset: int) -> list[list[str]]:
-        part = {"remote_bytes": 0, "remote_segments": 0, "start_offset": start_offset}
-        topic = {"topic": "orders", "partitions": 1, "local_bytes": 5, "lag_bytes": 0, "lag_segments": 0, "hold": False}
-        rest = {"state": "waiting", "error": None, "failing_since_ms": -1, "by_partition": [part]}
-        (shown,) = _drawn({"topics": [topic | part | rest], "brokers": []}, 0)
+        part = {"remote_bytes": 0, "remote_segments": 0, "start_offset": start_offset, "state": "waiting"}
+        part |= {"lag_bytes": 0, "lag_segments": 0, "hold": False, "error": None, "failing_since_ms": -1}
+        topic = {"topic": "orders", "partitions": 1, "local_bytes": 5, "by_partition": [part]}
+        (shown,) = _drawn({"topics": [topic | part], "brokers": []}, 0)
         return [[str(cell) for cell in column.cells] for column in shown.columns]
 
     assert cells(0)[3:5] == [["0 B"], ["0"]]
     assert cells(-1)[3:5] == [["-"], ["-"]]
+    assert cells(0)[8] == ["nothing to copy"] and cells(-1)[8] == ["waiting"]
+
+
+@pytest.mark.parametrize(
+    ("state", "lag_segments", "error", "shown"),
+    [
+        ("waiting", 0, None, "nothing to copy"),
+        ("waiting", 2, None, "waiting"),
+        ("waiting", 2, "the store is away", "tries again"),
+        ("working", 0, None, "working"),
+        ("fenced", 0, "another leader", "fenced"),
+    ],
+)
+def test_the_state_is_told_in_words_that_say_whether_all_is_well(
+    state: str, lag_segments: int, error: str | None, shown: str
+) -> None:
+    part = {"state": state, "lag_segments": lag_segments, "error": error, "start_offset": 0, "failing_since_ms": 1}
+    sizes = {"partition": 0, "local_bytes": 5, "remote_bytes": 5, "remote_segments": 1, "lag_bytes": 0, "hold": False}
+    document = {"topics": [_topic("orders", [part | sizes])], "brokers": []}
+    (drawn,) = _drawn(document, 0)
+    assert [str(cell) for cell in drawn.columns[8].cells] == [shown]
+    assert document["topics"][0]["state"] == state, "programs get the broker's word"
