@@ -275,3 +275,12 @@ def test_topic_and_group_names_complete(bootstrap: str, make_topic: MakeTopic) -
         return subprocess.run(words, env=env, capture_output=True, text=True, timeout=60).stdout.split()
 
     until(lambda: topic in offered(), "the name offered; a cluster that takes long to answer is not waited for")
+
+
+def test_own_topics_are_listed_before_internal_ones(tape: Tape, make_topic: MakeTopic, fresh: Fresh) -> None:
+    topic = make_topic()
+    tape("produce", topic, "a")
+    tape("consume", topic, "--group", fresh())  # makes __consumer_offsets
+    names = [row["topic"] for row in tape.json("topic", "list", "--internal")]
+    assert names.index(topic) < names.index("__consumer_offsets") and names[-1].startswith("__")
+    assert [row["name"] for row in tape.json("config", "list", "topic")] == names

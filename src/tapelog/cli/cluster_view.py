@@ -10,14 +10,13 @@ from rich.text import Text
 
 from tapelog.cli.cluster_state import Broker, ClusterState, Partition, Quorum, Voter, numbers
 from tapelog.cli.output import table
+from tapelog.cli.topic_names import is_internal, own_first
 from tapelog.cli.units import format_duration, format_size
 
 VOTERS_WANTED_FROM = 3
 """Brokers from which on a single voter is told to be few."""
 BAR = 40
 """Cells of the longest bar."""
-INTERNAL = "__"
-"""What the names of internal topics begin with."""
 SHOWN_MAX = 20
 """Partitions named one by one; the rest is counted."""
 
@@ -176,7 +175,8 @@ def _health(state: ClusterState, shown_max: int) -> Iterator[RenderableType]:
         )
     if moving:
         yield Text.assemble(("↔ ", "cyan"), f"{_count(len(moving), 'partition')} on the move")
-        rows = [[one.name, numbers(one.adding), numbers(one.removing)] for one in moving[:shown_max]]
+        first = sorted(moving, key=lambda one: (own_first(one.topic), one.index))[:shown_max]
+        rows = [[one.name, numbers(one.adding), numbers(one.removing)] for one in first]
         yield table(["partition", "to", "from"], rows)
     if state.not_preferred:
         yield Text.assemble(
@@ -188,13 +188,13 @@ def _health(state: ClusterState, shown_max: int) -> Iterator[RenderableType]:
 
 def _own(partitions: Iterable[Partition]) -> list[Partition]:
     """Those of users' topics."""
-    return [one for one in partitions if not one.topic.startswith(INTERNAL)]
+    return [one for one in partitions if not is_internal(one.topic)]
 
 
 def _listed(partitions: list[Partition], shown_max: int) -> Iterator[RenderableType]:
     """Partitions of users' topics; those of internal ones are counted, unless all fit."""
     own = _own(partitions)
-    internal = [one for one in partitions if one.topic.startswith(INTERNAL)]
+    internal = [one for one in partitions if is_internal(one.topic)]
     shown = [*own, *internal] if len(partitions) <= shown_max else own[:shown_max]
     rows = [
         [

@@ -12,6 +12,7 @@ from tapelog.cli import configs
 from tapelog.cli.connect import Connection
 from tapelog.cli.options import DEFAULT_BOOTSTRAP, Bootstrap, Json, Properties, Timeout
 from tapelog.cli.output import EXIT_NOT_FOUND, EXIT_USAGE, CliError, emit, remark, table
+from tapelog.cli.topic_names import own_first
 
 app = typer.Typer(help="Show and change configurations of topics and brokers.", no_args_is_help=True)
 
@@ -37,7 +38,7 @@ def list_configs(
     metadata = connection.metadata()
     wanted = [("broker", str(node)) for node in sorted(metadata.brokers)] if kind in (None, "broker") else []
     if kind in (None, "topic"):
-        wanted += [("topic", name) for name in sorted(metadata.topics)]
+        wanted += [("topic", name) for name in sorted(metadata.topics, key=own_first)]
     topics = [ConfigResource(configs.KINDS[what], name) for what, name in wanted if what == "topic"]
     brokers = [ConfigResource(configs.KINDS[what], name) for what, name in wanted if what == "broker"]
     futures = connection.admin.describe_configs(topics, request_timeout=timeout) if topics else {}

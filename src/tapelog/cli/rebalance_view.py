@@ -9,13 +9,14 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from tapelog.cli.output import table
+from tapelog.cli.topic_names import is_internal
 from tapelog.cli.units import format_size
 
 if TYPE_CHECKING:
     from tapelog.cli.rebalance_plan import Move
 
 SHOWN_MAX = 30
-"""Partitions named one by one; the rest is counted."""
+"""Partitions of one's own topics that are named one by one; the rest is counted."""
 
 
 def plan_view(changes: Sequence[Move], document: dict[str, Any]) -> Iterator[RenderableType]:
@@ -38,6 +39,7 @@ def plan_view(changes: Sequence[Move], document: dict[str, Any]) -> Iterator[Ren
         if loads is not None:
             yield from load_view(loads)
         return
+    own = [move for move in changes if not is_internal(move.topic)]
     rows = [
         [
             f"{move.topic}:{move.index}",
@@ -46,11 +48,18 @@ def plan_view(changes: Sequence[Move], document: dict[str, Any]) -> Iterator[Ren
             _highlighted(move),
             format_size(move.bytes) if move.added else "order only",
         ]
-        for move in changes[:SHOWN_MAX]
+        for move in own[:SHOWN_MAX]
     ]
-    yield table(["partition", "replicas", "", "then", "to copy>"], rows)
-    if len(changes) > SHOWN_MAX:
-        yield Text(f"… and {len(changes) - SHOWN_MAX} more (--json lists all)", style="dim")
+    if rows:
+        yield table(["partition", "replicas", "", "then", "to copy>"], rows)
+    if len(own) > SHOWN_MAX:
+        yield Text(f"… and {len(own) - SHOWN_MAX} more (--json lists all)", style="dim")
+    internal = [move for move in changes if is_internal(move.topic)]
+    if internal:
+        names = ", ".join(dict.fromkeys(move.topic for move in internal))
+        size = format_size(sum(move.bytes for move in internal))
+        words = f"{count(len(internal))} of internal topics ({names}), {size} to copy"
+        yield Text(f"and {words}" if own else words, style="dim")
     yield Text()
     yield _per_broker(document)
     if loads is not None:

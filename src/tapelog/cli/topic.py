@@ -25,6 +25,7 @@ from tapelog.cli.options import (
 from tapelog.cli.output import EXIT_OK, EXIT_USAGE, CliError, console, emit, remark, table
 from tapelog.cli.prompt import confirm
 from tapelog.cli.skew import skew
+from tapelog.cli.topic_names import is_internal, own_first
 from tapelog.cli.topic_usage import usage
 
 app = typer.Typer(help="Create, list, describe, alter and delete topics; see which are hot.", no_args_is_help=True)
@@ -111,7 +112,7 @@ def list_topics(
     """
     connection = Connection(bootstrap, properties, timeout)
     known = connection.metadata().topics
-    names = sorted(name for name in known if internal or not name.startswith("__"))
+    names = sorted((name for name in known if internal or not is_internal(name)), key=own_first)
     rows: list[dict[str, Any]] = []
     for name in names:
         copies = [len(partition.replicas) for partition in known[name].partitions.values()]

@@ -12,6 +12,7 @@ from tapelog.base.storage_bounds import longest_prefix, parse_prefix_bounds
 from tapelog.cli.connect import Connection, missing_topic
 from tapelog.cli.options import DEFAULT_BOOTSTRAP, Bootstrap, Json, Properties, Timeout
 from tapelog.cli.output import emit, remark, table
+from tapelog.cli.topic_names import is_internal
 from tapelog.cli.units import format_size
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def usage(
                 raise missing_topic(name, names)
         sizes = cluster_asks.log_sizes(wire, state.brokers, remarks)
         settings = _settings(wire, names, [one.id for one in state.brokers if not one.fenced])
-    wanted = topics or [name for name in names if not name.startswith("__")]
+    wanted = topics or [name for name in names if not is_internal(name)]
     document = described(state.partitions, sizes, settings, wanted)
     for text in remarks:
         remark(text)
@@ -100,7 +101,7 @@ def described(
     shared = []
     for prefix, bound in bounds.items():
         held = sum(
-            size for name, size in led.items() if not name.startswith("__") and longest_prefix(bounds, name) == prefix
+            size for name, size in led.items() if not is_internal(name) and longest_prefix(bounds, name) == prefix
         )
         shared.append(_row("prefix", prefix, held, bound.limit, bound.policy))
     return {"topics": rows, "prefixes": shared}

@@ -201,6 +201,9 @@ def test_internal_topics_are_counted_when_there_are_many_and_users_come_first() 
     text = text_of(state(*many, UNDER))
     assert "51 partitions under-replicated" in text and "a:1" in text and "__consumer_offsets:" not in text
     assert "and 50 partitions of internal topics (__consumer_offsets): --all shows them" in text
+    moved = [replace(MOVING, topic="__consumer_offsets", index=index) for index in range(30)]
+    text = text_of(state(*moved, MOVING))
+    assert "31 partitions on the move" in text and "b:1" in text, "also of those that move"
     few = text_of(state(*many[:3], UNDER))
     assert few.index("a:1") < few.index("__consumer_offsets:0")
 
