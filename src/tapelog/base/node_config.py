@@ -178,8 +178,6 @@ class NodeConfig:
         if self.controller_listener is not None and ROLE_CONTROLLER in self.roles:
             shown.append(self.controller_listener)
             static["controller.listener.names"] = self.controller_listener.name
-            address = str(self.controller_listener).partition("://")[2]
-            static["controller.quorum.voters"] = f"{self.node_id}@{address}"
             static.setdefault("listener.security.protocol.map", self._protocol_map(shown))
         if self.voters:
             static["controller.quorum.voters"] = ",".join(voter.rpartition(":")[0] for voter in self.voters)

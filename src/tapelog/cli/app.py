@@ -16,6 +16,7 @@ from tapelog.cli.consume import consume
 from tapelog.cli.demo import demo
 from tapelog.cli.dump import dump
 from tapelog.cli.explain import explain
+from tapelog.cli.format import Wanted, run_format
 from tapelog.cli.output import EXIT_FAILED, EXIT_OK, CliError, report
 from tapelog.cli.produce import produce
 from tapelog.cli.rebalance import rebalance
@@ -23,7 +24,6 @@ from tapelog.cli.router import router
 from tapelog.cli.scrub import scrub
 from tapelog.cli.starting import DEFAULT_DATA, DEFAULT_LISTEN
 from tapelog.cli.up import HELP, run_node, run_up
-from tapelog.cli.up_cluster import run_format
 from tapelog.cli.version import version
 
 INTERRUPTED = 130
@@ -70,24 +70,40 @@ def node(
 
 @app.command("format", rich_help_panel="Brokers")
 def format_nodes(
-    listen: Annotated[str, typer.Option("--listen", metavar="HOST:PORT", help=HELP["listen"])] = DEFAULT_LISTEN,
+    listen: Annotated[
+        str | None,
+        typer.Option("--listen", metavar="HOST:PORT", help=HELP["listen"], show_default=DEFAULT_LISTEN),
+    ] = None,
     data: Annotated[str, typer.Option("--data", metavar="DIR", help=HELP["data"])] = DEFAULT_DATA,
     log_dir: Annotated[list[str] | None, typer.Option("--log-dir", metavar="DIR", help=HELP["log-dir"])] = None,
-    nodes: Annotated[int, typer.Option("--nodes", metavar="N", help="How many nodes.")] = 1,
-    on: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--on", metavar="HOST:PORT", help="A node on that machine; its controller is one port further. Repeatable."
-        ),
-    ] = None,
+    nodes: Annotated[int | None, typer.Option("--nodes", metavar="N", help="How many nodes. Default: one.")] = None,
+    on: Annotated[list[str] | None, typer.Option("--on", metavar="HOST:PORT", help=HELP["on"])] = None,
+    join: Annotated[str | None, typer.Option("--join", metavar="HOST:PORT,…", help=HELP["join"])] = None,
+    controller: Annotated[bool, typer.Option("--controller", help=HELP["controller"])] = False,
+    node_id: Annotated[int | None, typer.Option("--id", metavar="N", help=HELP["id"])] = None,
     settings: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help=HELP["set"])] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the nodes and errors as JSON.")] = False,
 ) -> None:
     """Make the directories of a cluster as `tape up` would, without starting it; `tape node` then starts each node.
 
+    With --join it makes the directory of one more node for a cluster that runs.
+
     Example: tape format --data ./new --on a.example:9092 --on b.example:9092 --on c.example:9092
+
+    Example: tape format --join a.example:9092 --on d.example:9092 --data ./new
     """
-    raise typer.Exit(run_format(listen, data, nodes, settings or [], on or [], log_dir or [], as_json=json))
+    wanted = Wanted(
+        data,
+        listen=listen,
+        nodes=nodes,
+        on=on or [],
+        join=join,
+        controller=controller,
+        node_id=node_id,
+        settings=settings or [],
+        places=log_dir or [],
+    )
+    raise typer.Exit(run_format(wanted, as_json=json))
 
 
 app.command(rich_help_panel="Brokers")(router)

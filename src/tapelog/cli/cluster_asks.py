@@ -180,13 +180,20 @@ def moving(wire: Wire) -> Moving:
     }
 
 
-def describe_quorum(wire: Wire) -> Quorum:
-    """The metadata quorum, by its leader."""
+def ask_quorum(wire: Wire) -> DescribeQuorumResponse:
+    """What the leader of the metadata quorum says of it; of one partition, without an error."""
     request = DescribeQuorumRequest([AskedTopic(METADATA_TOPIC, [AskedPartition(0)])])
     told = wire.ask(request, DescribeQuorumResponse)
     check(told.error_code, told.error_message or "the quorum does not answer", "is a majority of the voters there?")
     part = told.topics[0].partitions[0]
     check(part.error_code, part.error_message or "the quorum does not answer", "is a majority of the voters there?")
+    return told
+
+
+def describe_quorum(wire: Wire) -> Quorum:
+    """The metadata quorum, by its leader."""
+    told = ask_quorum(wire)
+    part = told.topics[0].partitions[0]
     ends = [one.log_end_offset for one in part.current_voters if one.replica_id == part.leader_id]
     end = max(ends, default=part.high_watermark)
     return Quorum(

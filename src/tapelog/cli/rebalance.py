@@ -164,7 +164,7 @@ def planned(
     except CannotPlanError as error:
         raise CliError(
             str(error),
-            "add a broker first: `tape node DIR` with a directory of its own (docs/operate/cluster.md)",
+            "add a broker first: `tape format --join` makes its directory, `tape node` starts it",
             EXIT_FAILED,
         ) from None
 

@@ -50,12 +50,12 @@ def parse(
     return options, positional
 
 
-def parse_address(text: str) -> tuple[str, int]:
+def parse_address(text: str, option: str = "--listen") -> tuple[str, int]:
     """`HOST:PORT`; an IPv6 host stands in brackets."""
     host, colon, port = text.rpartition(":")
     if not colon or not host or not port.isdigit() or int(port) > 65535:
         meant = f"127.0.0.1:{int(text)}" if text.isdecimal() and int(text) <= 65535 else DEFAULT_LISTEN
-        raise UpError(f"--listen {text!r} is not HOST:PORT", f"--listen {meant}", EXIT_USAGE)
+        raise UpError(f"{option} {text!r} is not HOST:PORT", f"{option} {meant}", EXIT_USAGE)
     return host.strip("[]"), int(port)
 
 

@@ -11,7 +11,7 @@ import contextlib
 import errno
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tapelog.cli.starting import (
@@ -42,6 +42,10 @@ HELP = {
     "set": "A Kafka broker config, e.g. --set num.partitions=3. Repeatable.",
     "bare": "Start no front doors, only the broker.",
     "json": "Print the ready line and errors as JSON.",
+    "on": "A node on that machine; its controller is one port further. Repeatable.",
+    "join": "Make a node for this running cluster, on the machine that --on names.",
+    "controller": "With --join: the node can be made a voter, by `tape cluster add-voter`.",
+    "id": "With --join: the new node's id. Default: one above all that are known.",
     "directory": "A node's directory, made by `tape up` or `tape format`.",
 }
 PARENT_FLAG = "TAPELOG_PARENT"
@@ -59,23 +63,46 @@ def run_quick(words: Sequence[str]) -> int:
             if len(positional) != 1:
                 raise UpError("which node?", "tape node DIR/node-1", EXIT_USAGE)
             return run_node(positional[0], as_json=as_json)
-        valued = ("--listen", "--data", "--log-dir", "--nodes", "--set", *(["--on"] if words[0] == "format" else []))
-        found, positional = parse(words[1:], valued=valued, flags=("--bare", "--json"))
+        formats = words[0] == "format"
+        more = ("--on", "--join", "--id") if formats else ()
+        valued = ("--listen", "--data", "--log-dir", "--nodes", "--set", *more)
+        flags = ("--json", "--controller" if formats else "--bare")
+        found, positional = parse(words[1:], valued=valued, flags=flags)
         if positional:
             raise UpError(f"what is {positional[0]!r}?", f"tape {words[0]} --help", EXIT_USAGE)
-        number = found.get("--nodes", [""])[-1]
-        if number and not number.isdigit():
-            raise UpError(f"--nodes {number!r} is not a number", "--nodes 3", EXIT_USAGE)
-        listen, data = found.get("--listen", [DEFAULT_LISTEN])[-1], found.get("--data", [DEFAULT_DATA])[-1]
-        nodes, settings = int(number) if number else None, found.get("--set", [])
-        places = found.get("--log-dir", [])
-        if words[0] == "format":
-            from tapelog.cli.up_cluster import run_format
+        nodes, settings, places = _number(found, "--nodes"), found.get("--set", []), found.get("--log-dir", [])
+        data = found.get("--data", [DEFAULT_DATA])[-1]
+        if formats:
+            from tapelog.cli.format import Wanted, run_format
 
-            return run_format(listen, data, nodes or 1, settings, found.get("--on", []), places, as_json=as_json)
+            wanted = Wanted(
+                data,
+                listen=_last(found, "--listen"),
+                nodes=nodes,
+                on=found.get("--on", []),
+                join=_last(found, "--join"),
+                controller="--controller" in found,
+                node_id=_number(found, "--id"),
+                settings=settings,
+                places=places,
+            )
+            return run_format(wanted, as_json=as_json)
+        listen = found.get("--listen", [DEFAULT_LISTEN])[-1]
         return run_up(listen, data, nodes, settings, "--bare" in found, places, as_json=as_json)
     except UpError as error:
         return told(error, as_json)
+
+
+def _last(found: Mapping[str, list[str]], name: str) -> str | None:
+    """An option's value, the last one if it was given several times."""
+    return found[name][-1] if name in found else None
+
+
+def _number(found: Mapping[str, list[str]], name: str) -> int | None:
+    text = _last(found, name)
+    if text is not None and not (text.isascii() and text.isdigit()):
+        raise UpError(f"{name} {text!r} is not a number", f"{name} 3", EXIT_USAGE)
+    return None if text is None else int(text)
 
 
 def run_up(

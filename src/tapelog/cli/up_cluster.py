@@ -1,22 +1,13 @@
-"""`tape up --nodes N` and `tape format`: a cluster's directories made or continued, and its nodes run."""
+"""`tape up --nodes N`: a cluster's directories made or continued (`tape format` does so, too), and its nodes run."""
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 
 from tapelog.cli import cluster_files, node_files
 from tapelog.cli.cluster_files import PlanError, PlannedNode
-from tapelog.cli.starting import (
-    EXIT_USAGE,
-    UpError,
-    parse_address,
-    parse_settings,
-    refuse_live,
-    refuse_taken,
-    told,
-)
+from tapelog.cli.starting import EXIT_USAGE, UpError, parse_address, refuse_live, refuse_taken
 
 
 def size(data: str, asked: int | None) -> int | None:
@@ -45,10 +36,11 @@ def prepared(
         raise UpError(str(error), error.hint, EXIT_USAGE) from None
     except ValueError as error:
         raise UpError(str(error), "--set takes Kafka's broker configs; `tape up --help`", EXIT_USAGE) from None
-    return _written(data, plan, here=True)
+    return written(data, plan, here=True)
 
 
-def _written(data: str, plan: list[PlannedNode], *, here: bool) -> list[PlannedNode]:
+def written(data: str, plan: list[PlannedNode], *, here: bool) -> list[PlannedNode]:
+    """The plan carried out. `here`: the nodes run on this machine, so their addresses must be free. UpError if not."""
     for node in plan if here else []:
         refuse_live(node.directory)
         controller = node.config.controller_listener
@@ -82,47 +74,9 @@ def prepared_on(
 ) -> list[PlannedNode]:
     """Directories for nodes on several machines, to be copied there. UpError if it cannot be."""
     try:
-        plan = cluster_files.planned_on(data, [parse_address(text) for text in addresses], settings, places)
+        plan = cluster_files.planned_on(data, [parse_address(text, "--on") for text in addresses], settings, places)
     except PlanError as error:
         raise UpError(str(error), error.hint, EXIT_USAGE) from None
     except ValueError as error:
         raise UpError(str(error), "--on takes HOST:PORT as clients and other nodes reach it", EXIT_USAGE) from None
-    return _written(data, plan, here=False)
-
-
-def run_format(
-    listen: str,
-    data: str,
-    nodes: int,
-    settings: Sequence[str],
-    on: Sequence[str] = (),
-    places: Sequence[str] = (),
-    *,
-    as_json: bool = False,
-) -> int:
-    """`tape format`: make the directories of a cluster without starting it; prints where they are."""
-    try:
-        chosen = parse_settings(settings)
-        if on:
-            plan = prepared_on(data, on, chosen, places)
-        else:
-            plan = prepared(data, *parse_address(listen), nodes, chosen, places)
-    except UpError as error:
-        return told(error, as_json)
-    if as_json:
-        import json
-
-        listed = [
-            {
-                "node": node.config.node_id,
-                "directory": os.path.abspath(node.directory),
-                "listen": str(node.config.listeners[0]).partition("://")[2],
-            }
-            for node in plan
-        ]
-        sys.stdout.write(json.dumps(listed) + "\n")
-    else:
-        for node in plan:
-            where = f" (on {node.config.listeners[0].host})" if on else ""
-            sys.stdout.write(f"{node.directory}: `tape node {node.directory}` starts it{where}\n")
-    return 0
+    return written(data, plan, here=False)

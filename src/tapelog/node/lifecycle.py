@@ -341,7 +341,8 @@ class Lifecycle:
 
 _ADVICE: Final = {
     ErrorCode.INCONSISTENT_CLUSTER_ID: "Its cluster_id is another one: see cluster_id and voters in node.toml",
-    ErrorCode.INVALID_REGISTRATION: "Another node may have its id or its log directory",
+    ErrorCode.INVALID_REGISTRATION: "Another node may have its id or its log directory, or the other node "
+    "runs alone: then its node.toml names no voters, and `tape format --join` says which line it needs",
     ErrorCode.UNSUPPORTED_VERSION: "It lacks features the cluster uses: run the version of the others",
 }
 

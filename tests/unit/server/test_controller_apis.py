@@ -42,6 +42,9 @@ class Joined:
         core = self.rig.node.core
         assert core is not None
         self.core = core
+        alone = self.side.call(self.registration(), 4)
+        assert alone.error_code == ErrorCode.INVALID_REGISTRATION, "a node that knows no voters would never fence it"
+        core.settings.static["controller.quorum.voters"] = f"{core.node_id}@h:1"
         answer = self.side.call(self.registration(), 4)
         assert answer.error_code == 0
         self.epoch = answer.broker_epoch

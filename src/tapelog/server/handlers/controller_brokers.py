@@ -9,7 +9,7 @@ from tapelog.metadata.image import Endpoint
 from tapelog.metadata.producer_ids import ProducerIdBlock
 from tapelog.server.call import Call
 from tapelog.server.node_api import NodeApi
-from tapelog.wire.errors import KafkaError
+from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 from tapelog.wire.messages.allocate_producer_ids_response import AllocateProducerIdsResponse
 from tapelog.wire.messages.broker_heartbeat_request import BrokerHeartbeatRequest
@@ -22,7 +22,13 @@ from tapelog.wire.messages.unregister_broker_response import UnregisterBrokerRes
 
 
 def broker_registration(node: NodeApi, call: Call, request: BrokerRegistrationRequest) -> None:
-    """Versions 0 to 4; log directories since 2, the previous epoch (a clean stop) since 3."""
+    """Versions 0 to 4; log directories since 2, the previous epoch (a clean stop) since 3.
+
+    A node alone has no connections to others: it would never fetch from them or notice their end.
+    """
+    if not node.settings.string("controller.quorum.voters") and request.broker_id != node.node_id:
+        message = f"Node {node.node_id} runs alone: its configuration names no voters"
+        raise KafkaError(ErrorCode.INVALID_REGISTRATION, message)
     registration = BrokerRegistration(
         request.broker_id,
         request.cluster_id,
