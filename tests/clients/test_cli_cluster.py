@@ -98,6 +98,45 @@ def test_preferred_leaders_are_planned_and_asked_for_before_they_lead_again(
     reset_consoles()
 
 
+def test_the_recipe_of_a_rolling_restart_ends_with_the_leaders_back(
+    fresh: Fresh, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """docs/operate/cluster.md, "Restarting"."""
+
+    def well() -> bool:
+        described: dict[str, Any] = tape.json("cluster", "describe", "--check", code=(0, 5, 6))
+        return not (described["offline"] or described["under_replicated"])
+
+    with Cluster(nodes=3, settings={"offsets.topic.num.partitions": 3}) as three:
+        monkeypatch.setenv("TAPELOG_BOOTSTRAP", three.bootstrap)
+        tape, name = Tape(capsys, monkeypatch), fresh()
+        tape("topic", "create", name, "-p", "6", "-r", "3")
+        tape("rebalance", "--apply", "--yes")
+        tape("produce", name, "a")
+        tape("consume", name, "--group", fresh())  # makes __consumer_offsets
+        for number in (1, 2, 3):
+            three.node(number).restart()
+            until(well, f"all in sync after node {number}")
+            tape("cluster", "describe", "--check")
+        assert tape.json("broker", "list")[2]["leaders"] == 0, "nobody gives back what the last one handed over"
+        tape("cluster", "elect", code=2)
+        assert "this needs a yes" in tape.err
+        assert tape.json("cluster", "elect", name, "--yes")["elected"][0]["topic"] == name
+        assert "leads" in tape("cluster", "elect", "--yes"), "those of internal topics as well"
+        until(lambda: tape.json("cluster", "describe")["not_preferred"] == 0, "the preferred replicas lead")
+        assert sorted(part["leader"] for part in tape.json("topic", "describe", name)["partitions"]) == [
+            1,
+            1,
+            2,
+            2,
+            3,
+            3,
+        ]
+        assert "every partition is led by its preferred replica" in tape("cluster", "elect", "--yes")
+        tape("cluster", "elect", "nosuch", "--yes", code=4)
+    reset_consoles()
+
+
 def test_partitions_that_refuse_writes_are_shown_and_unclean_elections_are_counted(
     cluster: Cluster, replicated: str, fresh: Fresh, on_cluster: Tape
 ) -> None:

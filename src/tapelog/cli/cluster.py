@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from tapelog.cli.elect import elect
 from tapelog.cli.options import DEFAULT_BOOTSTRAP, Bootstrap, Json, Properties, Timeout
 from tapelog.cli.output import EXIT_ERR, EXIT_OK, EXIT_WARN, emit
 from tapelog.cli.txn_options import open_wire
@@ -15,6 +16,7 @@ app = typer.Typer(help="See how a cluster is: quorum, brokers, leaders, replicas
 
 
 app.command("add-voter")(add_voter)
+app.command("elect")(elect)
 
 
 @app.command()

@@ -182,7 +182,7 @@ def _health(state: ClusterState, shown_max: int) -> Iterator[RenderableType]:
         yield Text.assemble(
             ("· ", "dim"),
             (f"{_count(len(state.not_preferred), 'partition')} not led by the preferred replica; ", "dim"),
-            ("the controller balances leaders from time to time", "dim"),
+            ("the controller elects it within minutes, `tape cluster elect` at once", "dim"),
         )
 
 

@@ -23,7 +23,7 @@ COMMANDS = [
         ["capacity"],
         ["version"],
     ),
-    *(["cluster", name] for name in ("describe", "add-voter")),
+    *(["cluster", name] for name in ("describe", "add-voter", "elect")),
     ["rebalance"],
     *(["broker", name] for name in ("list", "drain", "restore", "remove")),
     *(["topic", name] for name in ("create", "list", "describe", "alter", "delete", "skew", "usage")),
