@@ -277,6 +277,24 @@ def test_topic_and_group_names_complete(bootstrap: str, make_topic: MakeTopic) -
     until(lambda: topic in offered(), "the name offered; a cluster that takes long to answer is not waited for")
 
 
+def test_settings_that_change_nothing_are_accepted_and_told(tape: Tape) -> None:
+    """On Apache Kafka only the slip is told: there the threads exist."""
+    (broker, *_) = (row["name"] for row in tape.json("config", "list", "broker"))
+    for name in (broker, "all"):
+        told = tape.json("config", "set", "broker", name, "num.netwok.threads=8", "log.retention.ms=7d")
+        assert told["set"] == {"num.netwok.threads": "8", "log.retention.ms": "604800000"}
+        assert len(told["warnings"]) == 1 and "did you mean 'num.network.threads'?" in told["warnings"][0]
+        told = tape.json("config", "unset", "broker", name, "num.netwok.threads", "log.retention.ms")
+    ours = any(key.startswith("tapelog.") for key in tape.json("config", "describe", "broker", broker, "--all"))
+    words = "num.network.threads has no effect here"
+    tape("config", "set", "broker", broker, "num.network.threads=2")
+    assert (f"warning: {words}" in tape.err) == ours
+    assert tape.json("config", "describe", "broker", broker, "num.network")["num.network.threads"]["no_effect"] == ours
+    assert ("has no effect here" in tape("config", "describe", "broker", broker)) == ours
+    tape("config", "unset", "broker", broker, "num.network.threads")
+    assert tape.json("config", "set", "broker", broker, "message.max.bytes=12000000")["warnings"] == []
+
+
 def test_own_topics_are_listed_before_internal_ones(tape: Tape, make_topic: MakeTopic, fresh: Fresh) -> None:
     topic = make_topic()
     tape("produce", topic, "a")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 import typer
@@ -79,8 +80,11 @@ def describe(
 
     Example: tape config describe topic orders retention
     """
+    from tapelog.cli.config_notes import is_ours, without_effect
+
     connection = Connection(bootstrap, properties, timeout)
     entries = configs.described(connection, kind, name)
+    ours = is_ours(entries)
     chosen = {
         key: entry
         for key, entry in entries.items()
@@ -99,6 +103,7 @@ def describe(
             "default": configs.default_value(entry, kind),
             "read_only": entry.is_read_only,
             "sensitive": entry.is_sensitive,
+            "no_effect": ours and without_effect(key),
         }
         for key, entry in chosen.items()
     }
@@ -111,14 +116,14 @@ def _table(document: dict[str, dict[str, Any]]) -> Any:
     rows = []
     for name, entry in document.items():
         value = "(hidden)" if entry["sensitive"] else entry["value"]
-        note = "read-only" if entry["read_only"] else ""
+        notes = ["read-only"] * entry["read_only"] + ["has no effect here"] * entry["no_effect"]
         rows.append(
             [
                 Text(name, style="bold" if entry["source"] != "default" else ""),
                 value,
                 entry["source"],
                 entry["default"],
-                note,
+                ", ".join(notes),
             ]
         )
     return table(["config", "value", "source", "default", ""], rows)
@@ -141,8 +146,23 @@ def set_configs(
     changes = configs.parse_settings(values)
     connection = Connection(bootstrap, properties, timeout)
     configs.change(connection, kind, name, changes, [])
-    document = {"type": kind, "name": name, "set": changes}
+    warnings = _warnings(connection, kind, name, changes)
+    document = {"type": kind, "name": name, "set": changes, "warnings": warnings}
     emit(json, document, lambda: [Text(f"{kind} {name}: {key} = {value}") for key, value in changes.items()])
+    for text in [] if json else warnings:
+        remark(f"warning: {text}")
+
+
+def _warnings(connection: Connection, kind: str, name: str, changes: Iterable[str]) -> list[str]:
+    """What to know of settings that were accepted and change nothing. Asks only where there may be something."""
+    from tapelog.cli.config_notes import doubtful, elsewhere, is_ours
+
+    found = doubtful(changes)
+    if not found:
+        return []
+    some_broker = min(connection.metadata().brokers, default=0)
+    asked = (kind, name) if name != configs.ALL_BROKERS else (kind, str(some_broker))
+    return list((found if is_ours(configs.described(connection, *asked)) else elsewhere(found)).values())
 
 
 @app.command()
