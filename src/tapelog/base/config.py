@@ -81,6 +81,8 @@ def synonym_millis(lookup: Callable[[str], str | None], name: str) -> int:
 
 def unknown_setting(name: str, known: Mapping[str, Row]) -> str:
     """The message for a name that does not exist, with the nearest that does."""
+    if name.startswith("zookeeper."):
+        return f"unknown setting {name!r}: Tapelog has no ZooKeeper, only KRaft (docs/operate/cluster.md, Apache Kafka)"
     return f"unknown setting {name!r}{nearest(name, known)}"
 
 

@@ -81,6 +81,7 @@ def format_nodes(
     join: Annotated[str | None, typer.Option("--join", metavar="HOST:PORT,…", help=HELP["join"])] = None,
     controller: Annotated[bool, typer.Option("--controller", help=HELP["controller"])] = False,
     node_id: Annotated[int | None, typer.Option("--id", metavar="N", help=HELP["id"])] = None,
+    source: Annotated[str | None, typer.Option("--from", metavar="FILE", help=HELP["from"])] = None,
     settings: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help=HELP["set"])] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the nodes and errors as JSON.")] = False,
 ) -> None:
@@ -91,6 +92,8 @@ def format_nodes(
     Example: tape format --data ./new --on a.example:9092 --on b.example:9092 --on c.example:9092
 
     Example: tape format --join a.example:9092 --on d.example:9092 --data ./new
+
+    Example: tape format --from server.properties --data ./new
     """
     wanted = Wanted(
         data,
@@ -100,6 +103,7 @@ def format_nodes(
         join=join,
         controller=controller,
         node_id=node_id,
+        source=source,
         settings=settings or [],
         places=log_dir or [],
     )

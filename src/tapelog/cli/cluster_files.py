@@ -164,6 +164,33 @@ def planned_on(
     return plan
 
 
+def planned_alone(
+    data: str,
+    listeners: list[Listener],
+    advertised: list[Listener],
+    controller: Listener | None,
+    settings: dict[str, str],
+    places: Sequence[str] = (),
+) -> PlannedNode:
+    """A new cluster of one node that others may join, with these listeners; a free port for the controller if none is
+    given. PlanError if nodes are there, ValueError for a configuration that no node can run with."""
+    if present(data):
+        raise PlanError(f"{data} holds nodes already", "give a new directory: --data DIR")
+    own = controller if controller is not None else Listener("CONTROLLER", CONTROLLER_HOST, node_files.free_port())
+    directory, directory_id = directory_of(data, 1), os.urandom(16)
+    config = NodeConfig(
+        node_id=1,
+        cluster_id=node_files.new_cluster_id(),
+        listeners=listeners,
+        advertised_listeners=advertised or None,
+        controller_listener=own,
+        log_dirs=node_files.log_dirs(directory, places, None),
+        voters=[f"1@{host_port(own.host, own.port)}:{uuid_text(directory_id)}"],
+        settings={**node_files.DEFAULTS, **replication_settings(1), **settings},
+    )
+    return PlannedNode(directory, config, directory_id)
+
+
 def _check_request(port: int, nodes: int, settings: dict[str, str]) -> None:
     if not 1 <= nodes <= NODES_MAX:
         raise PlanError(f"--nodes {nodes} makes no sense", f"from 1 to {NODES_MAX}: --nodes 3")

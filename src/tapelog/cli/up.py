@@ -46,6 +46,7 @@ HELP = {
     "join": "Make a node for this running cluster, on the machine that --on names.",
     "controller": "With --join: the node can be made a voter, by `tape cluster add-voter`.",
     "id": "With --join: the new node's id. Default: one above all that are known.",
+    "from": "Take settings from server.properties of Apache Kafka; names each line that is not taken over.",
     "directory": "A node's directory, made by `tape up` or `tape format`.",
 }
 PARENT_FLAG = "TAPELOG_PARENT"
@@ -64,7 +65,7 @@ def run_quick(words: Sequence[str]) -> int:
                 raise UpError("which node?", "tape node DIR/node-1", EXIT_USAGE)
             return run_node(positional[0], as_json=as_json)
         formats = words[0] == "format"
-        more = ("--on", "--join", "--id") if formats else ()
+        more = ("--on", "--join", "--id", "--from") if formats else ()
         valued = ("--listen", "--data", "--log-dir", "--nodes", "--set", *more)
         flags = ("--json", "--controller" if formats else "--bare")
         found, positional = parse(words[1:], valued=valued, flags=flags)
@@ -83,6 +84,7 @@ def run_quick(words: Sequence[str]) -> int:
                 join=_last(found, "--join"),
                 controller="--controller" in found,
                 node_id=_number(found, "--id"),
+                source=_last(found, "--from"),
                 settings=settings,
                 places=places,
             )
