@@ -86,6 +86,7 @@ class Shell:
         """Stop accepting and drop every connection."""
         for acceptor in self._acceptors:
             acceptor.close()
+        self.core.dispatcher.strangers.all_due(self.core.dispatcher.complain)
         for transport in list(self.transports.values()):
             transport.connection.close("")
         self._drop_closed()

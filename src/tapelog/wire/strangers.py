@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Final
 
 MINUTE_MS: Final = 60_000
+_FOR_EVER_MS: Final = 1 << 62
 ADDRESSES_MAX: Final = 256
 """More addresses than that within a minute are only counted."""
 
@@ -60,6 +61,10 @@ class Strangers:
             if not self._beyond:
                 self._beyond_ms = now_ms
             self._beyond += 1
+
+    def all_due(self, tell: Callable[[str], None]) -> None:
+        """The port closes: tell what was left out so far."""
+        self.due(_FOR_EVER_MS, tell)
 
     def due(self, now_ms: int, tell: Callable[[str], None]) -> None:
         """A minute has passed for some: tell how many more there were, and forget them."""

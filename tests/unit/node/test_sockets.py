@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import socket
 import struct
@@ -351,3 +352,22 @@ def test_a_connections_send_buffer_is_as_large_as_configured(tmp_path: Path, ask
     given = transport.sock.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
     house.close()
     assert asked <= given <= 2 * asked  # Linux doubles it, for its own bookkeeping
+
+
+# -- strangers
+
+
+def test_how_often_a_stranger_came_is_told_at_the_latest_when_the_node_stops(
+    house: House, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging.getLogger("tapelog"), "propagate", True)
+    for _ in range(3):
+        client = house.connect()
+        client.send(bytes.fromhex("1603010200010001fc0303"))
+        house.turn_until(lambda: not house.shell.transports, "dropped")
+    house.shell.close()
+    words = "looks like TLS; this listener is PLAINTEXT"
+    assert [record.getMessage() for record in caplog.records if "TLS" in record.getMessage()] == [
+        f"closed the connection from 127.0.0.1: {words}",
+        f"closed 2 more from 127.0.0.1 within a minute: {words}",
+    ]
