@@ -35,9 +35,9 @@ def header(api_key: int, version: int, correlation: int, client_id: str | None =
 class Raw:
     """One connection; `call` sends one request and returns the answer's body after the correlation id."""
 
-    def __init__(self, bootstrap: str, timeout: float = 10.0) -> None:
+    def __init__(self, bootstrap: str, timeout: float = 30.0, source: str = "") -> None:
         host, port = bootstrap.split(",")[0].rsplit(":", 1)
-        self.socket = socket.create_connection((host, int(port)), timeout)
+        self.socket = socket.create_connection((host, int(port)), timeout, (source, 0) if source else None)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.correlation = 0
 
