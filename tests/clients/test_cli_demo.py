@@ -93,7 +93,7 @@ def lines_until(process: subprocess.Popen[str], pattern: str) -> list[str]:
     raise AssertionError(f"{pattern!r} did not appear in {seen}")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_without_a_terminal_it_prints_lines_until_told_to_stop(free_port: int, number: signal.Signals) -> None:
     command = [*COMMAND, "--port", str(free_port)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as demo:

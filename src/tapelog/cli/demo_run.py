@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -109,8 +109,9 @@ def run_demo(wishes: Wishes) -> None:
             deadline = time.monotonic() + (1 if watch.fatal else JOIN_S_MAX)
             for thread in threads:
                 thread.join(max(0.0, deadline - time.monotonic()))
+            if watch.pipeline is not None:
+                watch.pipeline.close()
         if watch.pipeline is not None:
-            watch.pipeline.close()
             _report(watch.pipeline.ledger, shop, watch.latest.uptime_s, wishes)
         if watch.fatal:
             raise CliError(watch.fatal, "start it again; --data DIR keeps its files for a closer look", EXIT_FAILED)
@@ -139,7 +140,7 @@ def _report(ledger: Ledger, shop: Shop, seconds: float, wishes: Wishes) -> None:
 
 @contextmanager
 def _signals() -> Iterator[list[int]]:
-    """SIGTERM and SIGINT end the demo in order: the list gets their numbers.
+    """SIGTERM, SIGINT and a terminal that is closed end the demo in order: the list gets their numbers.
 
     No Event here: a handler runs in the main thread, perhaps inside that Event's own wait, and would lock itself out.
     """
@@ -148,7 +149,7 @@ def _signals() -> Iterator[list[int]]:
     def note(number: int, frame: FrameType | None) -> None:
         asked.append(number)
 
-    before = {number: signal.signal(number, note) for number in (signal.SIGTERM, signal.SIGINT)}
+    before = {number: signal.signal(number, note) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
     try:
         yield asked
     finally:
@@ -190,7 +191,8 @@ def free_port(first: int) -> int:
 
 
 def _say(text: str) -> None:
-    console().print(Text(text, style="dim"), soft_wrap=True)
+    with suppress(OSError):  # the terminal may have been closed
+        console().print(Text(text, style="dim"), soft_wrap=True)
 
 
 def _say_nothing(text: str) -> None:
