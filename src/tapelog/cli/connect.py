@@ -6,8 +6,6 @@ not there is reported at once and not after a client's timeout; and it turns Kaf
 
 from __future__ import annotations
 
-import socket
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
@@ -18,55 +16,17 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, ClusterMetadata, OffsetSpec, TopicMetadata
 
-from tapelog.base.addresses import host_port
 from tapelog.cli.explain import explain
 from tapelog.cli.output import EXIT_NOT_FOUND, EXIT_UNREACHABLE, EXIT_USAGE, CliError
+from tapelog.cli.security import librdkafka_login, look
 from tapelog.cli.units import parse_pair
 
 PROBE_TIMEOUT_S = 3.0
-PROBE_LEAST_S = 0.05
 QUIET_LOG_LEVEL = 0  # librdkafka's own stderr lines would talk over our messages
 OFFSETS_PER_REQUEST_MAX = 5000
 
 EARLIEST: OffsetSpec = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
 LATEST: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
-
-
-def parse_bootstrap(text: str) -> list[tuple[str, int]]:
-    """`host:port,host:port` as pairs; IPv6 hosts stand in brackets. A missing port is 9092."""
-    pairs: list[tuple[str, int]] = []
-    for entry in (part.strip() for part in text.split(",") if part.strip()):
-        host, colon, port = entry.rpartition(":") if not entry.endswith("]") else (entry, "", "")
-        if not colon:
-            host, port = entry, "9092"
-        if not host or not port.isdigit() or not 0 < int(port) < 65536:
-            raise CliError(
-                f"{entry!r} is not HOST:PORT", "--bootstrap 127.0.0.1:9092, or set TAPELOG_BOOTSTRAP", EXIT_USAGE
-            )
-        pairs.append((host.strip("[]"), int(port)))
-    if not pairs:
-        raise CliError("--bootstrap is empty", "--bootstrap 127.0.0.1:9092, or set TAPELOG_BOOTSTRAP", EXIT_USAGE)
-    return pairs
-
-
-def probe(bootstrap: str, timeout_s: float) -> None:
-    """Raise CliError unless a TCP connection to one of the bootstrap servers succeeds; all share the time."""
-    reasons = []
-    addresses = parse_bootstrap(bootstrap)
-    deadline = time.monotonic() + timeout_s
-    for tried, (host, port) in enumerate(addresses):
-        share_s = max(PROBE_LEAST_S, (deadline - time.monotonic()) / (len(addresses) - tried))
-        try:
-            socket.create_connection((host, port), timeout=share_s).close()
-            return
-        except OSError as error:
-            reasons.append(f"{host_port(host, port)}: {error.strerror or error}")
-    raise CliError(
-        f"no broker answers ({'; '.join(reasons)})",
-        f"`tape up --listen {bootstrap.split(',')[0]}` starts a broker; if one runs elsewhere: --bootstrap HOST:PORT,… "
-        "(or TAPELOG_BOOTSTRAP); if this is a node of a cluster: `tape node DIR/node-N` starts it again",
-        EXIT_UNREACHABLE,
-    )
 
 
 class Connection:
@@ -76,7 +36,6 @@ class Connection:
         self.bootstrap = bootstrap
         self.timeout_s = timeout_s
         self.trouble = ""  # the last thing librdkafka complained about
-        probe(bootstrap, min(timeout_s, PROBE_TIMEOUT_S))
         self._properties: dict[str, Any] = {
             "bootstrap.servers": bootstrap,
             "client.id": "tape",
@@ -90,6 +49,8 @@ class Connection:
             except ValueError as error:
                 raise CliError(str(error), "-X security.protocol=SSL", EXIT_USAGE) from None
             self._properties[name] = value
+        look(bootstrap, min(timeout_s, PROBE_TIMEOUT_S), self._properties)
+        self._properties.update(librdkafka_login(self._properties))
 
     @property
     def config(self) -> dict[str, Any]:

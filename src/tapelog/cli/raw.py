@@ -1,40 +1,38 @@
-"""Requests that librdkafka has no call for (transactions, producers, member epochs), over our own codec.
+"""Requests that librdkafka has no call for (transactions, producers, member epochs), over our own client's links.
 
-A `Wire` opens one connection per broker when first needed, the way the same librdkafka properties say: plain or TLS,
-SASL PLAIN or SCRAM. Versions are agreed by ApiVersions; what a broker does not have is an error that says so.
+A `Wire` opens one connection per broker when first needed, as the librdkafka properties given with -X say (`security`).
+Versions are agreed by ApiVersions; what a broker does not have is an error that says so.
 """
 
 from __future__ import annotations
 
-import socket
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, TypeVar
 
-from tapelog.base.addresses import host_port
-from tapelog.cli.connect import Connection, parse_bootstrap
+from tapelog.cli.bootstrap import parse_bootstrap
+from tapelog.cli.connect import Connection
 from tapelog.cli.output import EXIT_FAILED, EXIT_NOT_FOUND, EXIT_UNREACHABLE, CliError
-from tapelog.cli.raw_security import Security
-from tapelog.wire.api_keys import NAMES, request_header_version, response_header_version
+from tapelog.cli.security import Security, explained
+from tapelog.client.errors import ClientError
+from tapelog.client.pace import Deadline, SystemPace
+from tapelog.client.settings import Address, ConnectionSettings
+from tapelog.wire.api_keys import NAMES
 from tapelog.wire.errors import ErrorCode, error_code
 from tapelog.wire.message import Message
-from tapelog.wire.messages.api_versions_request import ApiVersionsRequest
-from tapelog.wire.messages.api_versions_response import ApiVersionsResponse
 from tapelog.wire.messages.find_coordinator_request import FindCoordinatorRequest
 from tapelog.wire.messages.find_coordinator_response import Coordinator, FindCoordinatorResponse
 from tapelog.wire.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from tapelog.wire.messages.metadata_response import MetadataResponse
-from tapelog.wire.messages.request_header import RequestHeader
-from tapelog.wire.messages.response_header import ResponseHeader
-from tapelog.wire.reader import Reader
-from tapelog.wire.values import UnsupportedVersionError, WireError
-from tapelog.wire.writer import Writer
+from tapelog.wire.values import UnsupportedVersionError
 
-FRAME_BYTES_MAX = 100 * 1024 * 1024
 CLIENT_ID = "tape"
+PACE = SystemPace()
+NO_LIMIT_MS = 24 * 60 * 60 * 1000
+"""Each question has its own deadline."""
 LEAST_S = 0.05
 """What is left for a question when the time is over: what answers at once is still heard."""
 GROUP, TRANSACTION = 0, 1
@@ -66,34 +64,39 @@ def check(number: int, about: str, hint: str = "", exit_code: int = EXIT_FAILED)
 
 
 class Link:
-    """One connection to one broker: a request, its answer."""
+    """One connection to one broker, which is `client/`'s: a request, its answer."""
 
     def __init__(self, host: str, port: int, security: Security, timeout_s: float) -> None:
-        self._where = host_port(host, port)
-        self._correlation = 0
-        try:
-            plain = socket.create_connection((host, port), timeout_s)
-            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self._socket = security.wrap(plain, host)
-        except OSError as error:
-            raise self._unreachable(error) from None
-        self._versions: Mapping[int, tuple[int, int]] = {}
-        told = self.ask(ApiVersionsRequest(), ApiVersionsResponse, 0)
-        self._versions = {api.api_key: (api.min_version, api.max_version) for api in told.api_keys}
-        security.authenticate(self.ask)
+        from tapelog.client.handshake import open_link  # and with it an HTTP client, which most commands never need
 
-    def _unreachable(self, error: Exception) -> CliError:
-        reason = getattr(error, "strerror", None) or error
-        return CliError(f"no answer from {self._where}: {reason}", "check the address and -X options", EXIT_UNREACHABLE)
+        address = Address(host, port)
+        settings = ConnectionSettings(
+            (address,),
+            security.tls,
+            security.sasl,
+            client_id=CLIENT_ID,
+            connect_timeout_ms=NO_LIMIT_MS,
+            request_timeout_ms=NO_LIMIT_MS,
+        )
+        self._patience_s = timeout_s
+        try:
+            self._link = open_link(address, settings, security.context, Deadline(PACE, timeout_s), PACE)
+        except ClientError as error:
+            raise explained(error) from None
+
+    @property
+    def over(self) -> bool:
+        """Nothing can be asked on it any more."""
+        return self._link.over
 
     def version_of(self, request: type[Message], at_most: int | None = None) -> int:
         """The newest version that both sides have."""
-        low, high = self._versions.get(request.API_KEY, (0, -1))
-        version = min(high, request.STABLE_MAX, request.STABLE_MAX if at_most is None else at_most)
-        if version < max(low, request.MIN_VERSION):
+        most = request.STABLE_MAX if at_most is None else min(at_most, request.STABLE_MAX)
+        version = self._link.versions.common(request, most)
+        if version is None:
             raise RawError(
                 ErrorCode.UNSUPPORTED_VERSION,
-                f"{self._where} does not serve {NAMES[request.API_KEY]}",
+                f"{self._link.address} does not serve {NAMES[request.API_KEY]}",
                 "the cluster is too old (or too new) for this command",
             )
         return version
@@ -101,49 +104,21 @@ class Link:
     def ask(self, request: Message, answer: type[M], version: int | None = None) -> M:
         """Send, wait, decode."""
         chosen = self.version_of(type(request)) if version is None else version
-        self._correlation += 1
-        w = Writer()
-        header = RequestHeader(request.API_KEY, chosen, self._correlation, CLIENT_ID)
-        header.encode(w, request_header_version(request.API_KEY, chosen))
         try:
-            request.encode(w, chosen)
+            return self._link.call(request, answer, chosen, Deadline(PACE, self._patience_s))
         except UnsupportedVersionError as error:
-            about = f"{self._where} is too old for this: {error}"
+            about = f"{self._link.address} is too old for this: {error}"
             raise RawError(ErrorCode.UNSUPPORTED_VERSION, about, "leave that option out") from None
-        payload = w.tobytes()
-        try:
-            self._socket.sendall(len(payload).to_bytes(4, "big") + payload)
-            size = int.from_bytes(self._exactly(4), "big")
-            if size > FRAME_BYTES_MAX:
-                raise OSError(f"an answer of {size} bytes is too large")
-            r = Reader(self._exactly(size))
-        except OSError as error:
-            raise self._unreachable(error) from None
-        try:
-            ResponseHeader.decode(r, response_header_version(request.API_KEY, chosen))
-            decoded = answer.decode(r, chosen)
-        except WireError as error:
-            raise CliError(f"{self._where} answers what is no {answer.__name__}: {error}", "", EXIT_FAILED) from None
-        assert isinstance(decoded, answer)
-        return decoded
-
-    def _exactly(self, count: int) -> bytes:
-        chunks: list[bytes] = []
-        while count:
-            chunk = self._socket.recv(min(count, 1 << 20))
-            if not chunk:
-                raise OSError("it closed the connection")
-            chunks.append(chunk)
-            count -= len(chunk)
-        return b"".join(chunks)
+        except ClientError as error:
+            raise explained(error) from None
 
     def wait_at_most(self, seconds: float) -> None:
         """From now on, how long a question may wait for the other side."""
-        self._socket.settimeout(seconds)
+        self._patience_s = seconds
 
     def close(self) -> None:
         """Close."""
-        self._socket.close()
+        self._link.close()
 
 
 class Wire:
@@ -206,6 +181,8 @@ class Wire:
                 self._links[address] = Link(*address, self._security, patience_s)
                 return self._links[address]
             except CliError as error:
+                if error.exit_code != EXIT_UNREACHABLE:
+                    raise  # a refused login is not tried at the next broker
                 failure = error
         assert failure is not None
         raise failure
@@ -220,11 +197,10 @@ class Wire:
             try:
                 return link.ask(request, answer, version)
             except CliError as error:
-                if error.exit_code != EXIT_UNREACHABLE:
-                    raise
-                self._drop(link)
+                if link.over:
+                    self._drop(link)
                 tries -= 1
-                if tries <= 0:
+                if error.exit_code != EXIT_UNREACHABLE or tries <= 0:
                     raise
 
     def _drop(self, link: Link) -> None:

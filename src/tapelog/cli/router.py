@@ -30,7 +30,7 @@ def router(
 
     Example: tape router --listen 0.0.0.0:9192 --advertise kafka.example:9192 --bootstrap 10.0.0.1:9092,10.0.0.2:9092
     """
-    from tapelog.cli.connect import parse_bootstrap
+    from tapelog.cli.bootstrap import parse_bootstrap
     from tapelog.router.main import NoClusterError, run
 
     def ready(address: str) -> None:

@@ -175,11 +175,11 @@ def _read_answer(data: bytes, which: str) -> tuple[str, float]:
         raise LoginError("the token endpoint's answer holds no access_token", which, "check the address") from None
     seconds = answer.get("expires_in")
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):
-        seconds = _life(found)
+        seconds = life(found)
     return found, max(0.0, float(seconds))
 
 
-def _life(found: str) -> float:
+def life(found: str) -> float:
     """Seconds until a JWT expires; 0 (do not keep it) if it does not say."""
     try:
         claims = json.loads(urlsafe_b64decode(found.split(".")[1] + "=="))

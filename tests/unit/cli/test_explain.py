@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from confluent_kafka import KafkaError
 
-from tapelog.cli.connect import missing_group, missing_topic, parse_bootstrap
+from tapelog.cli.bootstrap import parse_bootstrap
+from tapelog.cli.connect import missing_group, missing_topic
 from tapelog.cli.explain import explain
 from tapelog.cli.output import CliError
 
