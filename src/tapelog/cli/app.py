@@ -17,6 +17,7 @@ from tapelog.cli.demo import demo
 from tapelog.cli.dump import dump
 from tapelog.cli.explain import explain
 from tapelog.cli.format import Wanted, run_format
+from tapelog.cli.interrupts import interruptible
 from tapelog.cli.output import EXIT_FAILED, EXIT_OK, CliError, report
 from tapelog.cli.produce import produce
 from tapelog.cli.rebalance import rebalance
@@ -134,7 +135,8 @@ def run(arguments: Sequence[str]) -> int:
     """Run a command line and return its exit code; nothing escapes but a bug."""
     as_json = "--json" in arguments
     try:
-        app(args=list(arguments), prog_name="tape")
+        with interruptible():
+            app(args=list(arguments), prog_name="tape")
         return EXIT_OK
     except SystemExit as finished:
         return finished.code if isinstance(finished.code, int) else EXIT_FAILED if finished.code else EXIT_OK

@@ -75,7 +75,7 @@ class Connection:
         return made
 
     def producer(self, **properties: Any) -> Producer:
-        """A producer; keyword names take underscores for dots."""
+        """A producer; keyword names take underscores for dots (but in callbacks: `stats_cb`)."""
         made: Producer = self._made(Producer, properties)
         return made
 
@@ -86,7 +86,7 @@ class Connection:
         return made
 
     def _made(self, kind: Any, properties: dict[str, Any]) -> Any:
-        dotted = {name.replace("_", "."): value for name, value in properties.items()}
+        dotted = {name if name.endswith("_cb") else name.replace("_", "."): it for name, it in properties.items()}
         try:
             return kind({**dotted, **self._properties})
         except KafkaException as error:

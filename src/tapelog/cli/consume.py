@@ -7,14 +7,16 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from types import FrameType
 from typing import Annotated, Any
 
 import typer
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 from confluent_kafka.admin import OffsetSpec, TopicMetadata
 
+from tapelog.cli import outage
 from tapelog.cli.connect import Connection
+from tapelog.cli.explain import is_unreachable
+from tapelog.cli.interrupts import interrupt
 from tapelog.cli.options import DEFAULT_BOOTSTRAP, Bootstrap, Json, Properties, Timeout, Topics
 from tapelog.cli.output import EXIT_NOT_FOUND, EXIT_UNREACHABLE, EXIT_USAGE, CliError, console, print_json, remark
 from tapelog.cli.records import Incoming, as_document, by_template, check_template, for_people
@@ -26,6 +28,17 @@ STALLED_S = 10.0
 BATCH_MAX = 500
 DAMAGED = (KafkaError._BAD_MSG, KafkaError.INVALID_MSG)
 """What is said of a damaged batch, by the client and by a broker that found out before it."""
+PASSING = (
+    KafkaError._WAIT_COORD,
+    KafkaError._ASSIGNMENT_LOST,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError.NOT_COORDINATOR,
+    KafkaError.REBALANCE_IN_PROGRESS,
+    KafkaError.ILLEGAL_GENERATION,
+    KafkaError.UNKNOWN_MEMBER_ID,
+)
+"""Why a group that follows cannot commit now: it reads on when its coordinator is back, and it has partitions again."""
 
 Place = tuple[str, int]
 
@@ -122,7 +135,7 @@ def read_spans(connection: Connection, spans: dict[Place, Span]) -> Iterator[Inc
     open_places = {place for place, span in spans.items() if span.stop is None or span.start < span.stop}
     if not open_places:
         return
-    consumer = connection.consumer("tape-consume", enable_partition_eof=True, auto_offset_reset="error")
+    consumer = _consumer(connection, "tape-consume", auto_offset_reset="error")
     stalled = Stalled()
     try:
         consumer.assign([TopicPartition(*place, spans[place].start) for place in sorted(open_places)])
@@ -146,12 +159,22 @@ def read_spans(connection: Connection, spans: dict[Place, Span]) -> Iterator[Inc
         consumer.close()
 
 
+def _consumer(connection: Connection, group: str, **properties: Any) -> Consumer:
+    """One that tells its user when brokers do not answer."""
+    return connection.consumer(
+        group,
+        enable_partition_eof=True,
+        stats_cb=outage.Outage().statistics,
+        statistics_interval_ms=outage.INTERVAL_MS,
+        **properties,
+    )
+
+
 def read_group(connection: Connection, topics: list[str], group: str, follow: bool, reset: str) -> Iterator[Incoming]:
     """Records as a member of a group; what was handed out is committed before more is read, and at the end."""
-    consumer = connection.consumer(
-        group, enable_partition_eof=True, auto_offset_reset=reset, enable_auto_offset_store=False
-    )
+    consumer = _consumer(connection, group, auto_offset_reset=reset, enable_auto_offset_store=False)
     at_end: set[Place] = set()
+    waiting = False
 
     def assigned(member: Consumer, partitions: list[TopicPartition]) -> None:
         if not partitions and not follow:
@@ -171,21 +194,33 @@ def read_group(connection: Connection, topics: list[str], group: str, follow: bo
                 at_end.discard(place)
                 consumer.store_offsets(message)  # before the yield: the caller may stop there, having shown it
                 yield incoming(message)
-            _commit(connection, consumer, group)
+            reason = _commit(connection, consumer, group, patient=follow)
+            if reason and not waiting:
+                remark(f"group {group} cannot commit what was shown last ({reason}): it may be shown again; waiting")
+            waiting = bool(reason)
             owned = {(part.topic, part.partition) for part in consumer.assignment()}
             if not follow and owned and owned <= at_end:
                 return
     finally:
-        _commit(connection, consumer, group)
-        consumer.close()
+        try:
+            _commit(connection, consumer, group)
+        finally:
+            consumer.close()
 
 
-def _commit(connection: Connection, consumer: Consumer, group: str) -> None:
+def _commit(connection: Connection, consumer: Consumer, group: str, *, patient: bool = False) -> str:
+    """Commit what was handed out. A patient one gives the reason why that must wait: the coordinator is away, or has
+    given the partitions to others meanwhile."""
     try:
         consumer.commit(asynchronous=False)
     except KafkaException as error:
-        if error.args[0].code() != KafkaError._NO_OFFSET:
+        cause = error.args[0]
+        if cause.code() == KafkaError._NO_OFFSET:
+            return ""
+        if not patient or not (cause.code() in PASSING or is_unreachable(cause)):
             raise connection.explained(error, group=group) from None
+        return str(cause.name())
+    return ""
 
 
 def _is_behind(message: Message, is_open: bool, span: Span | None) -> bool:
@@ -329,14 +364,10 @@ def all_led(places: list[Place], topics: dict[str, TopicMetadata]) -> None:
         )
 
 
-def _stop_quietly(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
-
-
 def _show(
     records: Iterator[Incoming], count: int | None, *, json: bool, template: str | None, values_only: bool, flush: bool
 ) -> None:
-    before = signal.signal(signal.SIGTERM, _stop_quietly)
+    before = signal.signal(signal.SIGTERM, interrupt)
     shown = 0
     try:
         for record in records:

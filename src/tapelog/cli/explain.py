@@ -46,10 +46,15 @@ _HINTS = {
 }
 
 
+def is_unreachable(error: KafkaError) -> bool:
+    """Whether no broker answered, so that it may be different next time."""
+    return error.code() in _UNREACHABLE
+
+
 def explain(error: KafkaError, *, bootstrap: str = "", trouble: str = "", topic: str = "", group: str = "") -> CliError:
     """A CliError for a Kafka error: its own words where they help, a next step always."""
     code = error.code()
-    if code in _UNREACHABLE:
+    if is_unreachable(error):
         reason = trouble or error.str()
         return CliError(
             f"no answer from {bootstrap or 'the cluster'}: {reason}",

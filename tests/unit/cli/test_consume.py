@@ -6,12 +6,12 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from confluent_kafka import KafkaError
+from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import PartitionMetadata, TopicMetadata
 
 from tapelog.cli.connect import Connection
-from tapelog.cli.consume import Span, Stalled, Wanted, all_led, first_offset, plan, read_spans
-from tapelog.cli.output import CliError
+from tapelog.cli.consume import Span, Stalled, Wanted, all_led, first_offset, plan, read_group, read_spans
+from tapelog.cli.output import CliError, reset_consoles
 
 BOUNDS = {("t", 0): (10, 100), ("t", 1): (0, 0)}
 PLACES = list(BOUNDS)
@@ -151,3 +151,61 @@ def test_who_waits_for_records_that_are_there_is_told_so_once(
     assert not told(99.0, False, [place])
     assert not told(1.0, True, [place])
     assert "orders[3]" in told(10.0, False, [place])
+
+
+class Member:
+    """A group's consumer that gets nothing, whose commits are refused with these errors in turn; then the user ends
+    it. Stands for the connection, too."""
+
+    def __init__(self, *codes: int) -> None:
+        self.codes = list(codes)
+        self.commits = 0
+
+    def consumer(self, group: str, **properties: Any) -> Member:
+        return self
+
+    def subscribe(self, topics: list[str], **callbacks: Any) -> None:
+        pass
+
+    def consume(self, most: int, seconds: float) -> list[Any]:
+        if self.commits == len(self.codes):
+            raise KeyboardInterrupt
+        return []
+
+    def assignment(self) -> list[Any]:
+        return []
+
+    def commit(self, *, asynchronous: bool) -> None:
+        self.commits += 1
+        if self.commits <= len(self.codes):
+            raise KafkaException(KafkaError(self.codes[self.commits - 1]))
+
+    def close(self) -> None:
+        pass
+
+    def explained(self, error: KafkaException, *, group: str) -> CliError:
+        return CliError(f"{group}: {error.args[0].name()}")
+
+
+def read_as(member: Member, *, follow: bool) -> None:
+    reset_consoles()
+    list(read_group(cast(Connection, member), ["t"], "g", follow, "earliest"))
+
+
+LOST = (KafkaError._WAIT_COORD, KafkaError._ASSIGNMENT_LOST, KafkaError._ASSIGNMENT_LOST, KafkaError._TIMED_OUT)
+
+
+def test_a_group_that_follows_outlives_its_coordinator_and_says_once_what_that_means(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        read_as(Member(*LOST, KafkaError._NO_OFFSET, KafkaError._WAIT_COORD), follow=True)
+    printed = capsys.readouterr()
+    assert printed.err.count("may be shown again") == 2 and printed.out == "", "twice away, so twice told"
+
+
+def test_what_will_not_pass_ends_it_and_so_does_anything_without_follow() -> None:
+    with pytest.raises(CliError, match="g: GROUP_AUTHORIZATION_FAILED"):
+        read_as(Member(KafkaError.GROUP_AUTHORIZATION_FAILED), follow=True)
+    with pytest.raises(CliError, match="g: _WAIT_COORD"):
+        read_as(Member(KafkaError._WAIT_COORD), follow=False)
