@@ -25,19 +25,27 @@ from tapelog.cli.router import router
 from tapelog.cli.scrub import scrub
 from tapelog.cli.starting import DEFAULT_DATA, DEFAULT_LISTEN
 from tapelog.cli.up import HELP, run_node, run_up
-from tapelog.cli.version import version
+from tapelog.cli.version import show, version
 
 INTERRUPTED = 130
 
 app = typer.Typer(
     name="tape",
-    help="Tapelog: a message queue that speaks the Kafka protocol. Runs brokers; talks to any Kafka cluster.",
     epilog="Most commands take --json and --bootstrap (or TAPELOG_BOOTSTRAP). "
     "`tape --install-completion` teaches your shell to complete commands, topics and groups.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+@app.callback()
+def tape(
+    version: Annotated[
+        bool, typer.Option("--version", "-V", "-v", callback=show, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Tapelog: a message queue that speaks the Kafka protocol. Runs brokers; talks to any Kafka cluster."""
 
 
 @app.command(rich_help_panel="Brokers")

@@ -40,7 +40,7 @@ HELP = {
     "log-dir": "Another place for logs, as a second disk; each node keeps some of its partitions there. Repeatable.",
     "nodes": "How many nodes, on ports from PORT up. Default: as many as DIR has, else one.",
     "set": "A Kafka broker config, e.g. --set num.partitions=3. Repeatable.",
-    "bare": "Start no front doors, only the broker.",
+    "bare": "Serve the Kafka protocol only. Changes nothing yet: a broker serves nothing else.",
     "json": "Print the ready line and errors as JSON.",
     "on": "A node on that machine; its controller is one port further. Repeatable.",
     "join": "Make a node for this running cluster, on the machine that --on names.",

@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import platform
 import sys
+import sysconfig
 from typing import Any
+
+import typer
 
 import tapelog
 from tapelog.cli.options import Json
@@ -13,10 +16,23 @@ from tapelog.cli.output import emit, table
 
 MEANING = {
     "yes": "the hot path runs compiled",
-    "no": "the hot path runs interpreted; `make build` compiles it",
-    "stale": "compiled modules are older than their sources, so the sources run; `make build` compiles them again",
+    "no": "the hot path runs interpreted",
+    "stale": "compiled modules are older than their sources, so the sources run",
     "off": "compiled modules are here, but TAPELOG_HOT=interpreted leaves them aside",
 }
+
+
+def meaning(compiled: str, package_directory: str) -> str:
+    """What that word means, and how the hot path gets compiled: in a checkout otherwise than where pip installed it."""
+    told = MEANING.get(compiled, "")
+    if compiled not in ("no", "stale"):
+        return told
+    if os.path.isfile(os.path.join(package_directory, "..", "..", "Makefile")):
+        return f"{told}; `make build` compiles it"
+    wheel = (
+        f"tapelog-{tapelog.__version__}-cp{sys.version_info[0]}{sys.version_info[1]}-…-{sysconfig.get_platform()}.whl"
+    )
+    return f"{told}; install a platform wheel to have it compiled ({wheel}; `make dist` in a checkout makes one)"
 
 
 def compiled_modules(package_directory: str) -> list[str]:
@@ -51,6 +67,13 @@ def facts() -> dict[str, Any]:
     }
 
 
+def show(wanted: bool) -> None:
+    """`tape --version`: one line."""
+    if wanted:
+        print(f"tapelog {tapelog.__version__}")
+        raise typer.Exit()
+
+
 def version(json: Json = False) -> None:
     """Show versions, and whether the hot path is compiled.
 
@@ -59,7 +82,7 @@ def version(json: Json = False) -> None:
     found = facts()
     rows = [
         ["tapelog", found["tapelog"]],
-        ["compiled", f"{found['compiled']}: {MEANING.get(found['compiled'], '')}"],
+        ["compiled", f"{found['compiled']}: {meaning(found['compiled'], found['location'])}"],
         ["Python", f"{found['implementation']} {found['python']} on {found['platform']}"],
         ["librdkafka", f"{found['librdkafka']} (confluent-kafka {found['confluent_kafka']})"],
         ["location", found["location"]],
