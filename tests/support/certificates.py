@@ -66,6 +66,16 @@ class Authority:
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         return Signed(key, self._sign(subject, key, list(addresses), authority=False))
 
+    def revoked(self, *withdrawn: Signed) -> bytes:
+        """A list of certificates that are believed no longer, PEM."""
+        begun = datetime.datetime.now(datetime.UTC) - datetime.timedelta(hours=1)
+        builder = x509.CertificateRevocationListBuilder().issuer_name(self._name)
+        builder = builder.last_update(begun).next_update(begun + datetime.timedelta(days=1))
+        for one in withdrawn:
+            entry = x509.RevokedCertificateBuilder().serial_number(one.certificate.serial_number)
+            builder = builder.add_revoked_certificate(entry.revocation_date(begun).build())
+        return builder.sign(self._key, hashes.SHA256()).public_bytes(Encoding.PEM)
+
     def _sign(
         self, subject: x509.Name, key: ec.EllipticCurvePrivateKey, addresses: list[str], *, authority: bool
     ) -> x509.Certificate:

@@ -43,7 +43,7 @@ def parse_bootstrap(text: str) -> list[tuple[str, int]]:
         if ":" in host and not host.startswith("["):
             raise CliError(
                 f"{entry} is not HOST:PORT: an IPv6 address stands in brackets",
-                f"--bootstrap [{entry}]:{DEFAULT_PORT}, or [{host}]:{port}",
+                f"--bootstrap [{entry}]:{DEFAULT_PORT}" if host.endswith(":") else f"--bootstrap [{host}]:{port}",
                 EXIT_USAGE,
             )
         if not host or not port.isdecimal() or not 0 < int(port) < 65536:

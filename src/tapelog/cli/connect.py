@@ -21,7 +21,6 @@ from tapelog.cli.output import EXIT_NOT_FOUND, EXIT_UNREACHABLE, EXIT_USAGE, Cli
 from tapelog.cli.security import librdkafka_login, look
 from tapelog.cli.units import parse_pair
 
-PROBE_TIMEOUT_S = 3.0
 QUIET_LOG_LEVEL = 0  # librdkafka's own stderr lines would talk over our messages
 OFFSETS_PER_REQUEST_MAX = 5000
 
@@ -49,7 +48,7 @@ class Connection:
             except ValueError as error:
                 raise CliError(str(error), "-X security.protocol=SSL", EXIT_USAGE) from None
             self._properties[name] = value
-        look(bootstrap, min(timeout_s, PROBE_TIMEOUT_S), self._properties)
+        look(bootstrap, timeout_s, self._properties)
         self._properties.update(librdkafka_login(self._properties))
 
     @property

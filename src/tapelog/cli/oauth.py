@@ -50,7 +50,7 @@ def bearer(given: Mapping[str, str], tls_of: TlsOf) -> OAuthBearer:
 def for_librdkafka(given: Mapping[str, str], tls_of: TlsOf) -> dict[str, Any]:
     """Properties that give librdkafka our tokens. The first one is fetched here: ClientError or CliError if there is
     none."""
-    if _is_unsecured(given) or _is_librdkafkas(given):
+    if _is_unsecured(given) or only_librdkafka(given):
         return {}
     from tapelog.client import tokens  # and with it an HTTP client, which few commands need
 
@@ -70,7 +70,8 @@ def _is_unsecured(given: Mapping[str, str]) -> bool:
     return given.get("enable.sasl.oauthbearer.unsecure.jwt", "").lower() in _TRUE
 
 
-def _is_librdkafkas(given: Mapping[str, str]) -> bool:
+def only_librdkafka(given: Mapping[str, str]) -> bool:
+    """Whether these properties ask for a token that only librdkafka can get."""
     if given.get(f"{_PREFIX}method", "").lower() != "oidc" or _is_file(given):
         return False
     kind = given.get(f"{_PREFIX}metadata.authentication.type", "none")

@@ -16,10 +16,10 @@ from typing import Any, TypeVar
 from tapelog.cli.bootstrap import parse_bootstrap
 from tapelog.cli.connect import Connection
 from tapelog.cli.output import EXIT_FAILED, EXIT_NOT_FOUND, EXIT_UNREACHABLE, CliError
-from tapelog.cli.security import Security, explained
+from tapelog.cli.security import PACE, Security, explained, opened
 from tapelog.client.errors import ClientError
-from tapelog.client.pace import Deadline, SystemPace
-from tapelog.client.settings import Address, ConnectionSettings
+from tapelog.client.pace import Deadline
+from tapelog.client.settings import Address
 from tapelog.wire.api_keys import NAMES
 from tapelog.wire.errors import ErrorCode, error_code
 from tapelog.wire.message import Message
@@ -29,10 +29,6 @@ from tapelog.wire.messages.metadata_request import MetadataRequest, MetadataRequ
 from tapelog.wire.messages.metadata_response import MetadataResponse
 from tapelog.wire.values import UnsupportedVersionError
 
-CLIENT_ID = "tape"
-PACE = SystemPace()
-NO_LIMIT_MS = 24 * 60 * 60 * 1000
-"""Each question has its own deadline."""
 LEAST_S = 0.05
 """What is left for a question when the time is over: what answers at once is still heard."""
 GROUP, TRANSACTION = 0, 1
@@ -67,22 +63,8 @@ class Link:
     """One connection to one broker, which is `client/`'s: a request, its answer."""
 
     def __init__(self, host: str, port: int, security: Security, timeout_s: float) -> None:
-        from tapelog.client.handshake import open_link  # and with it an HTTP client, which most commands never need
-
-        address = Address(host, port)
-        settings = ConnectionSettings(
-            (address,),
-            security.tls,
-            security.sasl,
-            client_id=CLIENT_ID,
-            connect_timeout_ms=NO_LIMIT_MS,
-            request_timeout_ms=NO_LIMIT_MS,
-        )
         self._patience_s = timeout_s
-        try:
-            self._link = open_link(address, settings, security.context, Deadline(PACE, timeout_s), PACE)
-        except ClientError as error:
-            raise explained(error) from None
+        self._link = opened(Address(host, port), security, timeout_s)
 
     @property
     def over(self) -> bool:

@@ -15,15 +15,23 @@ from functools import cached_property
 from typing import Any, Final
 
 from tapelog.cli import oauth
-from tapelog.cli.bootstrap import probe
+from tapelog.cli.bootstrap import PROBE_LEAST_S, parse_bootstrap, probe
 from tapelog.cli.output import EXIT_FAILED, EXIT_UNREACHABLE, EXIT_USAGE, CliError
 from tapelog.client.errors import ClientError, LinkError, TlsError
+from tapelog.client.link import Link
+from tapelog.client.pace import Deadline, SystemPace
 from tapelog.client.secret import Secret
-from tapelog.client.settings import Plain, Sasl, Scram, Store, Tls
+from tapelog.client.settings import Address, ConnectionSettings, Plain, Sasl, Scram, Store, Tls
 
 PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", oauth.MECHANISM)
 PEM_BYTES_MAX: Final = 1 << 20
+CLIENT_ID: Final = "tape"
+PACE: Final = SystemPace()
+NO_LIMIT_MS: Final = 24 * 60 * 60 * 1000
+"""Each question has its own deadline."""
+PROBE_SECONDS: Final = 3.0
+"""For a first look at a port."""
 
 _OUR_WORDS: Final = (
     ("option kafka.sasl.jaas.config", "-X sasl.username and -X sasl.password"),
@@ -95,15 +103,71 @@ class Security:
         return made
 
 
+def opened(address: Address, security: Security, timeout_s: float, connect_s: float | None = None) -> Link:
+    """A connection of our own, logged in; CliError if that cannot be. `connect_s`: so long for the connection alone."""
+    from tapelog.client.handshake import open_link  # and with it an HTTP client, which most commands never need
+
+    settings = ConnectionSettings(
+        (address,),
+        security.tls,
+        security.sasl,
+        client_id=CLIENT_ID,
+        connect_timeout_ms=round((timeout_s if connect_s is None else connect_s) * 1000),
+        request_timeout_ms=NO_LIMIT_MS,
+    )
+    try:
+        return open_link(address, settings, security.context, Deadline(PACE, timeout_s), PACE)
+    except ClientError as error:
+        raise explained(error) from None
+
+
 def look(bootstrap: str, timeout_s: float, properties: Mapping[str, Any]) -> None:
-    """Raise CliError unless a broker can be reached which speaks TLS, or does not, as these properties say."""
-    context = None
-    if protocol_of(properties).endswith("SSL"):
+    """Raise CliError unless a broker can be reached as these properties say: one that speaks TLS, or does not, that
+    takes our login, and that proves what the mechanism lets it prove.
+
+    librdkafka believes a SCRAM server that asks for one iteration, and it tries a refused password again and again.
+    Our own login comes first, so librdkafka meets neither.
+    """
+    quick_s, protocol = min(timeout_s, PROBE_SECONDS), protocol_of(properties)
+    if protocol == "PLAINTEXT":
+        return probe(bootstrap, quick_s)
+    try:
+        context = Security.of({**properties, "security.protocol": protocol.removeprefix("SASL_")}).context
+    except CliError:  # a kind of file that only librdkafka reads, perhaps; if not, it says so
+        return probe(bootstrap, quick_s, look=False)
+    if protocol.startswith("SASL") and not _can_log_in(properties):
+        return probe(bootstrap, quick_s, context)
+    try:
+        return _log_in(bootstrap, timeout_s, Security.of(properties))
+    except CliError:
+        probe(bootstrap, quick_s, context)  # knows better, if the port speaks otherwise
+        raise
+
+
+def _can_log_in(properties: Mapping[str, Any]) -> bool:
+    """Whether our own client has that mechanism; else it is left to librdkafka."""
+    mechanism = mechanism_of(properties)
+    if mechanism == oauth.MECHANISM:
+        return not oauth.only_librdkafka({name: str(value) for name, value in properties.items()})
+    return mechanism in MECHANISMS
+
+
+def _log_in(bootstrap: str, timeout_s: float, security: Security) -> None:
+    """At the first broker that answers; a refusal is not tried at the next one."""
+    addresses = parse_bootstrap(bootstrap)
+    deadline = Deadline(PACE, timeout_s)
+    failure: CliError | None = None
+    for tried, address in enumerate(addresses):
         try:
-            context = Security.of({**properties, "security.protocol": "SSL"}).context
-        except CliError:  # librdkafka may be able to, or says what is wrong
-            return probe(bootstrap, timeout_s, look=False)
-    return probe(bootstrap, timeout_s, context)
+            share_s = max(PROBE_LEAST_S, deadline.left() / (len(addresses) - tried))
+            opened(Address(*address), security, share_s, min(share_s, PROBE_SECONDS)).close()
+            return
+        except CliError as error:
+            if error.exit_code != EXIT_UNREACHABLE:
+                raise
+            failure = failure or error
+    assert failure is not None
+    raise failure
 
 
 def librdkafka_login(properties: Mapping[str, Any]) -> dict[str, Any]:

@@ -120,10 +120,28 @@ def test_no_tls_at_a_port_with_tls_is_called_that(secured: FakeBroker) -> None:
     assert "-X security.protocol=SSL" in error.hint and error.exit_code == 3
 
 
-def test_tls_at_a_port_with_tls_is_fine_whoever_signed_it(secured: FakeBroker, tmp_path: Path) -> None:
-    """Whether the certificate is believed is told by whoever connects next."""
+def test_tls_at_a_port_with_tls_is_fine_if_the_certificate_is_trusted(secured: FakeBroker, tmp_path: Path) -> None:
     look(str(secured.address), 5, {"security.protocol": "SSL", "ssl.ca.location": str(tmp_path / "ca.pem")})
-    look(str(secured.address), 5, {"security.protocol": "SSL"})
+    error = refused(str(secured.address), {"security.protocol": "SSL"})
+    assert "not trusted" in error.message and "-X ssl.ca.location=FILE" in error.hint and error.exit_code == 3
+
+
+def test_a_certificate_that_was_withdrawn_is_not_trusted(authority: Authority, tmp_path: Path) -> None:
+    signed, other = authority.sign("broker", "127.0.0.1"), authority.sign("other", "127.0.0.1")
+    (tmp_path / "server.pem").write_bytes(signed.pem())
+    (tmp_path / "ca.pem").write_bytes(authority.pem)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "server.pem")
+    properties = {
+        "security.protocol": "SSL",
+        "ssl.ca.location": str(tmp_path / "ca.pem"),
+        "ssl.crl.location": str(tmp_path / "crl.pem"),
+    }
+    with FakeBroker(nothing, context) as broker:
+        (tmp_path / "crl.pem").write_bytes(authority.revoked(other))
+        look(str(broker.address), 5, properties)
+        (tmp_path / "crl.pem").write_bytes(authority.revoked(signed))
+        assert "revoked" in refused(str(broker.address), properties).message
 
 
 @pytest.mark.parametrize(
@@ -151,9 +169,7 @@ def test_of_several_bad_addresses_each_is_told_and_the_one_that_answers_has_the_
 def test_a_port_that_says_nothing_is_left_to_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bootstrap, "ANSWER_S", 0.05)
     with socket.create_server(("127.0.0.1", 0)) as server:
-        where = f"127.0.0.1:{server.getsockname()[1]}"
-        probe(where, 5)
-        look(where, 5, {"security.protocol": "SSL"})
+        probe(f"127.0.0.1:{server.getsockname()[1]}", 5)
 
 
 def test_programs_are_told_the_same_as_json(capsys: pytest.CaptureFixture[str]) -> None:

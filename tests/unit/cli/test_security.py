@@ -55,15 +55,18 @@ class ScramBroker:
         self.challenge: Callable[[str], str] = lambda nonce: f"r={nonce}server,s={salt()},i=4096"
         self.signed: Callable[[str], str] = lambda right: f"v={right}"
         self.heard: list[bytes] = []
-        self.logged_in = 0
+        self.proofs = self.logins = self.logged_in = 0
 
     def __call__(self, request: Message, version: int) -> Answer:
         if isinstance(request, SaslHandshakeRequest):
+            self.heard = []
+            self.logins += 1
             return SaslHandshakeResponse(mechanisms=["SCRAM-SHA-512"])
         if not isinstance(request, SaslAuthenticateRequest):
             self.logged_in += 1
             return ListTransactionsResponse()
         self.heard.append(request.auth_bytes)
+        self.proofs += b",p=" in request.auth_bytes
         if len(self.heard) == 1:
             return SaslAuthenticateResponse(auth_bytes=self._first().encode())
         return SaslAuthenticateResponse(auth_bytes=self.signed(self._signature()).encode())
@@ -84,8 +87,16 @@ def salt(data: bytes = SALT) -> str:
 
 
 def ask(broker: FakeBroker, properties: tuple[str, ...]) -> None:
+    """Over a connection of our own."""
     with Wire(Connection(str(broker.address), properties)) as wire:
         wire.ask(ListTransactionsRequest(), ListTransactionsResponse)
+
+
+def ask_by_librdkafka(broker: FakeBroker, properties: tuple[str, ...]) -> None:
+    Connection(str(broker.address), properties, timeout_s=2).metadata()
+
+
+Ask = Callable[[FakeBroker, tuple[str, ...]], None]
 
 
 def test_a_broker_that_knows_the_password_is_believed() -> None:
@@ -95,6 +106,7 @@ def test_a_broker_that_knows_the_password_is_believed() -> None:
     assert door.logged_in == 1
 
 
+@pytest.mark.parametrize("way", [ask, ask_by_librdkafka])
 @pytest.mark.parametrize(
     ("challenge", "why"),
     [
@@ -111,34 +123,58 @@ def test_a_broker_that_knows_the_password_is_believed() -> None:
         (lambda nonce: "", "wrong form"),
     ],
 )
-def test_a_hostile_scram_challenge_gets_no_proof(challenge: Callable[[str], str], why: str) -> None:
+def test_a_hostile_scram_challenge_gets_no_proof(challenge: Callable[[str], str], why: str, way: Ask) -> None:
     door = ScramBroker()
     door.challenge = challenge
     with FakeBroker(door) as broker, pytest.raises(CliError, match=why) as told:
-        ask(broker, SCRAM)
-    assert len(door.heard) == 1 and door.logged_in == 0, "nothing that the password went into was sent"
+        way(broker, SCRAM)
+    assert door.logins == 1 and door.proofs == 0, "nothing that the password went into was sent"
     assert told.value.exit_code == 1 and "--bootstrap" in told.value.hint
     assert PASSWORD not in told.value.message + told.value.hint
 
 
+@pytest.mark.parametrize("way", [ask, ask_by_librdkafka])
 @pytest.mark.parametrize("signed", [lambda right: f"v={salt(b'x' * 64)}", lambda right: "v=", lambda right: ""])
-def test_a_broker_that_cannot_prove_that_it_knows_the_password_is_asked_nothing(signed: Callable[[str], str]) -> None:
+def test_a_broker_that_cannot_prove_that_it_knows_the_password_is_asked_nothing(
+    signed: Callable[[str], str], way: Ask
+) -> None:
     door = ScramBroker()
     door.signed = signed
     with FakeBroker(door) as broker, pytest.raises(CliError, match="does not keep to SCRAM-SHA-512"):
-        ask(broker, SCRAM)
-    assert door.logged_in == 0
+        way(broker, SCRAM)
+    assert door.logins == 1 and door.logged_in == 0
 
 
 def test_a_refused_login_is_not_tried_at_the_next_broker() -> None:
     door = ScramBroker()
     door.signed = lambda right: "e=invalid-proof"
     other = ScramBroker()
-    with FakeBroker(door) as one, FakeBroker(other) as two:
-        connection = Connection(f"{one.address},{two.address}", SCRAM)
-        with Wire(connection) as wire, pytest.raises(CliError, match="invalid-proof") as told:
-            wire.ask(ListTransactionsRequest(), ListTransactionsResponse)
-    assert "-X sasl.username and -X sasl.password" in told.value.hint and other.heard == []
+    with FakeBroker(door) as one, FakeBroker(other) as two, pytest.raises(CliError, match="invalid-proof") as told:
+        Connection(f"{one.address},{two.address}", SCRAM)
+    assert "-X sasl.username and -X sasl.password" in told.value.hint and (door.logins, other.logins) == (1, 0)
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-512"])
+def test_a_wrong_password_is_sent_once_by_a_command(mechanism: str) -> None:
+    """librdkafka alone sends it again and again until its time is over: enough to lock a user out."""
+    logins: list[str] = []
+
+    def door(request: Message, version: int) -> Answer:
+        if isinstance(request, SaslHandshakeRequest):
+            logins.append(request.mechanism)
+            return SaslHandshakeResponse(mechanisms=[mechanism])
+        return SaslAuthenticateResponse(error_code=58, error_message="wrong password")
+
+    with FakeBroker(door) as broker, pytest.raises(CliError, match="refused the login of user me: wrong password"):
+        ask_by_librdkafka(broker, (*SASL, f"sasl.mechanism={mechanism}"))
+    assert logins == [mechanism]
+
+
+def test_at_a_bootstrap_server_that_is_away_the_next_one_is_asked() -> None:
+    door = ScramBroker()
+    with FakeBroker(door) as broker:
+        Connection(f"127.0.0.1:1,{broker.address}", SCRAM)
+    assert door.logins == 1
 
 
 def test_properties_without_a_login_need_none() -> None:

@@ -29,6 +29,10 @@ def versions(ranges: dict[int, tuple[int, int]] | None = None, **features: int) 
     )
 
 
+FRAME_BYTES_MAX = 104857600
+"""A longer frame, such as what begins a TLS handshake, closes the connection: socket.request.max.bytes."""
+
+
 class FakeBroker:
     """Listens until the test is over. `asked` lists every request with its version, ApiVersions left out."""
 
@@ -80,8 +84,9 @@ class FakeBroker:
                 sock = self._tls.wrap_socket(sock, server_side=True)
                 self._open.append(sock)
             with sock, sock.makefile("rb") as stream:
-                while self._exchange(sock, stream.read(int.from_bytes(stream.read(4), "big"))):
-                    pass
+                while 0 < (size := int.from_bytes(stream.read(4), "big")) <= FRAME_BYTES_MAX:
+                    if not self._exchange(sock, stream.read(size)):
+                        break
         except (OSError, WireError):
             pass
 
