@@ -14,6 +14,7 @@ from typing import Final, TypeVar
 from tapelog.client.errors import (
     DeadlineError,
     LinkError,
+    RecreatedTopicError,
     Retriable,
     RetriableRefusal,
     UnknownTopicError,
@@ -72,8 +73,12 @@ class Cluster:
 
     def forget(self) -> None:
         """Ask again who leads and who coordinates before the next use of it."""
-        self._topics.clear()
+        self.forget_topics()
         self._coordinators.clear()
+
+    def forget_topics(self) -> None:
+        """Ask again about topics: one of them may have been deleted and made anew since an earlier task asked."""
+        self._topics.clear()
 
     # -- topics
 
@@ -88,6 +93,17 @@ class Cluster:
     def topic(self, name: str, deadline: Deadline | None = None) -> TopicInfo:
         """One topic; UnknownTopicError if it does not exist."""
         return self.topics([name], deadline)[name]
+
+    def existing(self, names: Sequence[str], deadline: Deadline | None = None) -> dict[str, TopicInfo]:
+        """Those of these topics that the broker knows which is asked: without patience for new ones."""
+        deadline = deadline or self.deadline()
+        wanted = [MetadataRequestTopic(name=name) for name in dict.fromkeys(names) if self._fresh(name) is None]
+        if wanted:
+            answer = self.retry("look up topics", lambda: self._ask_metadata(wanted, deadline), deadline)
+            for told in answer.topics:
+                if told.name and not told.error_code:
+                    self._keep(topic_of(told))
+        return {name: info for name in names if (info := self._fresh(name)) is not None}
 
     def all_topics(self, deadline: Deadline | None = None) -> list[TopicInfo]:
         """Every topic that we may see, by name, internal ones included."""
@@ -110,12 +126,17 @@ class Cluster:
             f"no topic has the id {topic_id.hex()}", "", "it was deleted, or this user may not see it"
         )
 
-    def leader(self, where: TopicPartition, deadline: Deadline) -> tuple[Link, TopicInfo, PartitionInfo]:
-        """A link to the partition's leader. Inside `retry`: may raise what passes by itself."""
+    def leader(
+        self, where: TopicPartition, deadline: Deadline, topic_id: bytes = b""
+    ) -> tuple[Link, TopicInfo, PartitionInfo]:
+        """A link to the partition's leader. Inside `retry`: may raise what passes by itself.
+
+        With `topic_id`, of the topic with that id only: RecreatedTopicError where the name belongs to another one.
+        """
         info = self._fresh(where.topic)
         found = None if info is None else info.find(where.partition)
-        if info is None or found is None:  # it may have been added since
-            info, found = self._look_up_partition(where, deadline)
+        if info is None or found is None or _is_other(info, topic_id):  # added, or made anew, since we asked
+            info, found = self._look_up_partition(where, deadline, topic_id)
         if found.leader == NO_LEADER or found.leader not in self.brokers:
             raise RetriableRefusal(
                 ErrorCode.LEADER_NOT_AVAILABLE,
@@ -237,15 +258,24 @@ class Cluster:
                 )
         return [self._keep(self._checked(told[name])) for name in names]
 
-    def _look_up_partition(self, where: TopicPartition, deadline: Deadline) -> tuple[TopicInfo, PartitionInfo]:
+    def _look_up_partition(
+        self, where: TopicPartition, deadline: Deadline, topic_id: bytes
+    ) -> tuple[TopicInfo, PartitionInfo]:
         patience = deadline.within(UNKNOWN_TOPIC_SECONDS)
         backoff = Backoff(self.pace, self.settings)
         while True:
             info = self._look_up([where.topic], deadline)[0]
             found = info.find(where.partition)
-            if found is not None:
+            is_other = _is_other(info, topic_id)
+            if found is not None and not is_other:
                 return info, found
             if not backoff.pause(patience):
+                if is_other:
+                    raise RecreatedTopicError(
+                        f"topic {where.topic} was deleted and made anew",
+                        f"topic {where.topic} with id {topic_id.hex()}, which is {info.topic_id.hex()} now",
+                        "start again: its offsets have another meaning now",
+                    )
                 raise UnknownTopicError(
                     f"topic {where.topic} has no partition {where.partition}",
                     f"topic {where.topic} with {len(info.partitions)} partitions",
@@ -269,3 +299,8 @@ class Cluster:
             raise refusal(answer.error_code, "describe the cluster", f"broker {link.address}")
         self.brokers = brokers_of(answer)
         return answer
+
+
+def _is_other(info: TopicInfo, topic_id: bytes) -> bool:
+    """Whether it is not the topic with that id. Unknown where nobody gave an id, or the cluster has none."""
+    return bool(topic_id) and info.has_id and info.topic_id != topic_id

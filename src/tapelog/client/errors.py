@@ -78,6 +78,10 @@ class UnknownTopicError(ClientError):
     """The cluster has no such topic or partition, or hides it from us."""
 
 
+class RecreatedTopicError(UnknownTopicError):
+    """The cluster has a topic of that name, but not the one that was meant: its id is another one."""
+
+
 class OffsetOutOfRangeError(ClientError):
     """The offset asked for is not in the partition: deleted by retention, or beyond the end."""
 

@@ -17,7 +17,6 @@ from tapelog.client.errors import (
     ProtocolError,
     RefusedError,
     Retriable,
-    UnknownTopicError,
     refusal,
 )
 from tapelog.client.fetched import Fetched, whole_batches
@@ -50,15 +49,17 @@ def fetch_range(
     fetch_bytes: int = FETCH_BYTES,
     max_wait_ms: int = MAX_WAIT_MS,
     patience_ms: int | None = None,
+    topic_id: bytes = b"",
 ) -> Iterator[Fetched]:
     """All batches that hold offsets from `start` to `until` (exclusive), in order.
 
     The last answer may reach beyond `until`. An answer must come within `patience_ms`, or the settings' api_timeout_ms
     where that is None; waiting for records that are not written yet counts, too. OffsetOutOfRangeError where `start` is
-    not there (any more).
+    not there (any more). `topic_id` is that of the topic that the offsets count in; without it, the topic is the one
+    that gives the first answer. RecreatedTopicError where the name belongs to another topic.
     """
     where = TopicPartition(topic, partition)
-    reading = _Reading(cluster, where, start, until, isolation, fetch_bytes, max_wait_ms, patience_ms)
+    reading = _Reading(cluster, where, start, until, isolation, fetch_bytes, max_wait_ms, patience_ms, topic_id)
     while reading.position < until:
         yield reading.next()
 
@@ -76,6 +77,7 @@ class _Reading:
         fetch_bytes: int,
         max_wait_ms: int,
         patience_ms: int | None,
+        topic_id: bytes,
     ) -> None:
         self.cluster = cluster
         self.where = where
@@ -87,7 +89,9 @@ class _Reading:
         self.patience = None if patience_ms is None else patience_ms / 1000
         self._ticket: Ticket[FetchResponse] | None = None
         self._link: Link | None = None
-        self._topic_id: bytes | None = None
+        self._topic_id = topic_id
+        """Empty: not known yet. Cached metadata may be of a topic that has been deleted since."""
+        self._asked_id = b""
         self._replica: int | None = None
         self._from_replica = False
         self._replica_until = 0.0
@@ -103,6 +107,7 @@ class _Reading:
             part = self._receive(deadline)
             code = part.error_code
             if code == ErrorCode.NONE:
+                self._topic_id = self._topic_id or self._asked_id
                 fetched = self._look(part, deadline)
                 if fetched is not None:
                     return fetched
@@ -133,14 +138,8 @@ class _Reading:
         raise LinkError(f"{link.address} answered without {self.where}", self._which)
 
     def _send(self, deadline: Deadline) -> None:
-        link, info, leader = self.cluster.leader(self.where, deadline)
-        if self._topic_id is not None and info.topic_id != self._topic_id:
-            raise UnknownTopicError(
-                f"topic {info.name} was deleted and made anew while it was read",
-                self._which,
-                "start again: its offsets have another meaning now",
-            )
-        self._topic_id = info.topic_id
+        link, info, leader = self.cluster.leader(self.where, deadline, self._topic_id)
+        self._asked_id = info.topic_id if info.has_id else b""
         replica = self._replica_link(deadline)
         self._from_replica = replica is not None
         link = replica or link

@@ -27,6 +27,7 @@ from tapelog.wire.messages.metadata_response import (
     MetadataResponseTopic,
 )
 from tapelog.wire.record_batch import Record, build_batch
+from tapelog.wire.values import ZERO_UUID
 from tests.unit.client.fake_broker import Answer, FakeBroker
 from tests.unit.client.fake_pace import FakePace
 
@@ -48,6 +49,7 @@ class FakeCluster:
         self.pace = FakePace()
         self.leaders = dict.fromkeys(range(partitions), 1)
         self.topic_id = TOPIC_ID
+        self.epoch = 3
         self.log: list[tuple[int, bytes]] = []
         """(base offset, batch), for every partition the same."""
         self.start = 0
@@ -123,7 +125,9 @@ class FakeCluster:
         topics = []
         for name in names:
             code = error or (0 if name == TOPIC else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-            parts = [MetadataResponsePartition(0, p, leader, 3, [1], [1]) for p, leader in self.leaders.items()]
+            parts = [
+                MetadataResponsePartition(0, p, leader, self.epoch, [1], [1]) for p, leader in self.leaders.items()
+            ]
             topics.append(MetadataResponseTopic(code, name, self.topic_id, partitions=[] if code else parts))
         return MetadataResponse(brokers=brokers, topics=topics)
 
@@ -139,7 +143,9 @@ class FakeCluster:
                 if self.leaders[part.partition_index] != node:
                     code = ErrorCode.NOT_LEADER_OR_FOLLOWER
                 found = points.get(part.timestamp, -1)
-                rows.append(ListOffsetsPartitionResponse(part.partition_index, code, -1, -1 if code else found))
+                rows.append(
+                    ListOffsetsPartitionResponse(part.partition_index, code, -1, -1 if code else found, self.epoch)
+                )
             topics.append(ListOffsetsTopicResponse(topic.name, rows))
         return ListOffsetsResponse(topics=topics)
 
@@ -150,6 +156,8 @@ class FakeCluster:
         told.last_stable_offset = self.end if self.stable < 0 else self.stable
         if told.error_code:
             pass
+        elif topic.topic_id not in (ZERO_UUID, self.topic_id):
+            told.error_code = ErrorCode.UNKNOWN_TOPIC_ID
         elif node == self.leaders[part.partition] and self.preferred >= 0:
             told.preferred_read_replica = self.preferred
         elif node not in (self.leaders[part.partition], self.preferred):

@@ -6,8 +6,15 @@ import threading
 
 import pytest
 
-from tapelog.client.cluster import Cluster
-from tapelog.client.errors import DeadlineError, OffsetOutOfRangeError, ProtocolError, RefusedError, UnknownTopicError
+from tapelog.client.cluster import UNKNOWN_TOPIC_SECONDS, Cluster
+from tapelog.client.errors import (
+    DeadlineError,
+    OffsetOutOfRangeError,
+    ProtocolError,
+    RecreatedTopicError,
+    RefusedError,
+    UnknownTopicError,
+)
 from tapelog.client.fetch import fetch_range
 from tapelog.client.fetched import Fetched
 from tapelog.client.offsets import READ_COMMITTED
@@ -220,12 +227,41 @@ def test_a_follower_that_does_not_have_the_offset_is_left_for_its_leader() -> No
         assert len(fake.asked(FetchRequest)) == 3 and fake.pace.slept == []
 
 
+ANOTHER = b"another-topic-id"
+
+
+@pytest.mark.parametrize("named", [b"", ANOTHER])
+def test_a_topic_made_anew_since_its_metadata_was_asked_for_is_read(named: bytes) -> None:
+    with FakeCluster() as fake:
+        cluster = fake.connect()
+        cluster.topic(TOPIC)
+        fake.topic_id = ANOTHER
+        fake.add(batch(0, 5))
+        assert offsets(list(fetch_range(cluster, TOPIC, 0, 0, 5, topic_id=named))) == [0]
+
+
+def test_a_topic_with_another_id_than_the_one_asked_for_is_not_read() -> None:
+    with FakeCluster() as fake:
+        fake.add(batch(0, 5))
+        with pytest.raises(RecreatedTopicError, match="topic orders was deleted and made anew"):
+            list(fetch_range(fake.connect(), TOPIC, 0, 0, 5, topic_id=ANOTHER))
+        assert not fake.asked(FetchRequest)
+        assert sum(fake.pace.slept) <= UNKNOWN_TOPIC_SECONDS, "metadata of a broker may be a moment old, no longer"
+
+
+def test_where_topics_have_no_ids_none_is_compared() -> None:
+    with FakeCluster() as fake:
+        fake.add(batch(0, 5))
+        fake.topic_id = bytes(16)
+        assert offsets(list(fetch_range(fake.connect(), TOPIC, 0, 0, 5, topic_id=ANOTHER))) == [0]
+
+
 def test_a_topic_made_anew_while_it_is_read_is_not_read_on() -> None:
     with FakeCluster() as fake:
         fake.add(batch(0, 5), batch(5, 5), batch(10, 5))
         reading = fetch_range(fake.connect(), TOPIC, 0, 0, 15, fetch_bytes=len(batch(0, 5)))
         next(reading)
-        fake.topic_id = b"another-topic-id"
+        fake.topic_id = ANOTHER
         fake.brokers[1].drop()
         with pytest.raises(UnknownTopicError, match="made anew"):
             list(reading)  # the answer that was under way may still come
