@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tapelog.spark.plan.errors import DataLossError
+from tapelog.spark.plan.errors import DataLossError, PlanError
 from tapelog.spark.plan.values import TopicPartition
 
 _RECREATED = "The topic was made anew, or its log was cut back"
@@ -65,6 +65,18 @@ class StartsBeyond:
 
 
 @dataclass(frozen=True, slots=True)
+class CutShort:
+    """The partition ends before a batch that was planned when it was longer."""
+
+    of: TopicPartition
+    wanted: int
+    ends: int
+
+    def __str__(self) -> str:
+        return f"{self.of} was to be read up to offset {self.wanted}, but ends at {self.ends} now. {_RECREATED}"
+
+
+@dataclass(frozen=True, slots=True)
 class Gone:
     """The partition does not exist any more."""
 
@@ -73,6 +85,17 @@ class Gone:
 
     def __str__(self) -> str:
         return f"{self.of} was to be read from offset {self.wanted}, but does not exist any more"
+
+
+@dataclass(frozen=True, slots=True)
+class MadeAnew:
+    """The partition is one of another topic than the one that was read."""
+
+    of: TopicPartition
+    wanted: int
+
+    def __str__(self) -> str:
+        return f"topic {self.of.topic} was deleted and made anew: {self.of} was to be read from offset {self.wanted}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +109,11 @@ class BeganWithoutUs:
         return f"{self.of} is new to this query and begins at offset {self.begins} instead of 0"
 
 
-Loss = Expired | WentBack | EndsEarly | StartsBeyond | Gone | BeganWithoutUs
+Loss = Expired | WentBack | CutShort | EndsEarly | StartsBeyond | Gone | MadeAnew | BeganWithoutUs
+
+
+class TopicGoneError(PlanError):
+    """A task does not find the topic that its ranges were planned for. The driver decides what that means."""
 
 
 def judge(losses: Sequence[Loss], *, fail: bool, batch: bool = False) -> tuple[str, ...]:
@@ -97,7 +124,7 @@ def judge(losses: Sequence[Loss], *, fail: bool, batch: bool = False) -> tuple[s
     if not losses:
         return ()
     if not fail:
-        return tuple(f"{loss}. Rows may be missing; the query goes on (failOnDataLoss is false)." for loss in losses)
+        return tuple(f"{loss}. {_goes_on(loss)} (failOnDataLoss is false)." for loss in losses)
     more = f" ({len(losses) - 1} more partitions are like it.)" if len(losses) > 1 else ""
     anew = (
         "or change the options that say where it starts and ends." if batch else "to begin anew, use a new checkpoint."
@@ -106,6 +133,16 @@ def judge(losses: Sequence[Loss], *, fail: bool, batch: bool = False) -> tuple[s
         f"Data was lost: {losses[0]}.{more}",
         _cause(losses[0]),
         f"To go on {_where(losses[0])}, set failOnDataLoss=false; {anew}",
+    )
+
+
+def gone_in_task(of: TopicPartition, wanted: int, told: str) -> TopicGoneError:
+    """What a task says that finds no such topic, or another one. It cannot know whether rows would be skipped: brokers
+    whose metadata is old say the same. So nothing of the batch may be committed, whatever failOnDataLoss is."""
+    return TopicGoneError(
+        f"{of} was to be read from offset {wanted}, but the cluster says: {told}.",
+        "It was there when the batch was planned. Nothing of the batch was committed.",
+        "Run it again: it is planned anew, and failOnDataLoss decides about rows that are lost.",
     )
 
 
@@ -128,7 +165,7 @@ def _cause(loss: Loss) -> str:
             return "The topic was deleted, or the query is not told to read it any more."
         case BeganWithoutUs():
             return "Its first records were removed before the query found it."
-        case WentBack():
+        case WentBack() | CutShort() | MadeAnew():
             return "What is in it now are not the records that this query counted."
         case EndsEarly():
             return "endingOffsets lies beyond what was written, or the topic was made anew."
@@ -142,9 +179,17 @@ def _where(loss: Loss) -> str:
             return f"at offset {loss.begins}"
         case WentBack():
             return f"at offset {loss.ends}"
-        case EndsEarly():
+        case EndsEarly() | CutShort():
             return f"up to offset {loss.ends}"
         case StartsBeyond():
             return "without its rows"
         case Gone():
             return "without it"
+        case MadeAnew():
+            return "at the start of the new topic"
+
+
+def _goes_on(loss: Loss) -> str:
+    if isinstance(loss, MadeAnew):
+        return "Rows may be missing; the query reads the new topic from its start"
+    return "Rows may be missing; the query goes on"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Final, NamedTuple, TypeAlias
+from dataclasses import dataclass, field, fields
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from tapelog.spark.plan.stored import History
 
@@ -44,6 +44,8 @@ class Range:
     until: int
     history: History | None = field(default=None, compare=False, repr=False)
     """The objects that hold it, if it is read from storage; None: from brokers. The same rows either way."""
+    topic_id: bytes = field(default=b"", compare=False, repr=False)
+    """Of the topic that the offsets count in, as the driver was told; empty where the cluster has no ids."""
 
     def __post_init__(self) -> None:
         assert 0 <= self.start < self.until, self
@@ -58,6 +60,10 @@ class Range:
         """How many offsets; compaction and transactions may leave fewer rows."""
         return self.until - self.start
 
+    def __setstate__(self, state: Sequence[Any]) -> None:
+        """From a pickle."""
+        restore(self, state)
+
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition}[{self.start}, {self.until})"
 
@@ -70,6 +76,8 @@ class Plan:
     warnings: tuple[str, ...] = ()
     empty: tuple[int, ...] = ()
     """Numbers of tasks that have nothing to read any more, among those that have: these keep theirs."""
+    anew: frozenset[str] = frozenset()
+    """Topics that were deleted and made anew: the plan's offsets do not count in them."""
 
 
 def placed(ranges: Iterable[Range], empty: Sequence[int]) -> list[Range | None]:
@@ -83,3 +91,14 @@ def placed(ranges: Iterable[Range], empty: Sequence[int]) -> list[Range | None]:
 def ordered(offsets: Offsets) -> dict[TopicPartition, int]:
     """The same offsets in order of topic and partition."""
     return {TopicPartition(*partition): offsets[partition] for partition in sorted(offsets)}
+
+
+def topics_of(partitions: Iterable[TopicPartition]) -> list[str]:
+    """The topics that they belong to, each once, in order."""
+    return sorted({of.topic for of in partitions})
+
+
+def restore(value: Any, state: Sequence[Any]) -> None:
+    """Fill a frozen value from a pickle. One of an older version lacks the last fields: they get their defaults."""
+    for number, one in enumerate(fields(value)):
+        object.__setattr__(value, one.name, state[number] if number < len(state) else one.default)

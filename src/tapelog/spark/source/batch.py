@@ -10,6 +10,8 @@ from typing import Any
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from tapelog.spark.plan import Filter, ReadOptions, Task, exact, plan_batch
+from tapelog.spark.plan.identity import stamped
+from tapelog.spark.plan.values import topics_of
 from tapelog.spark.source.errors import explained
 from tapelog.spark.source.reading import read_range
 from tapelog.spark.source.translate import always_true, translated
@@ -33,7 +35,8 @@ class BatchReader(Prompt, DataSourceReader):  # type: ignore[misc]
         settle()
         with explained(), view_of(self.options.connection) as view:
             plan = plan_batch(self.options, view, filters=self.filters)
-            found = view.tasks(plan, self.options, slots())
+            ids = view.ids(topics_of(piece.of for piece in plan.ranges))
+            found = [tuple(stamped(task, ids)) for task in view.tasks(plan, self.options, slots())]
         for warning in (*self.options.warnings, *plan.warnings):
             LOG.warning(warning)
         return [InputPartition(task or None) for task in found] or [InputPartition(None)]

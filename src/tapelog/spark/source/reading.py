@@ -1,8 +1,9 @@
 """Reading one range: what a task does. Record batches in, from brokers or from storage, Arrow batches out.
 
 A task holds no position that anybody else needs: run again, it reads the same range. Offsets that are gone by the time
-it runs are an error, or with failOnDataLoss=false a warning in the executor's log, and the next offset there is; a
-topic that is deleted meanwhile likewise. What a plan found in storage and is gone by then is asked of the broker, which
+it runs are an error, or with failOnDataLoss=false a warning in the executor's log, and the next offset there is. A
+topic that is gone, or another one than the driver planned for, is always an error: the driver judges it when the batch
+is planned again. What a plan found in storage and is gone by then is asked of the broker, which
 tells whether it is lost.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Generator, Iterator
+from dataclasses import replace
 from typing import Any
 
 from tapelog.client.cluster import Cluster
@@ -18,7 +20,7 @@ from tapelog.client.fetch import fetch_range
 from tapelog.client.pool import lend
 from tapelog.spark.decode.decoder import DecodeError, Decoder
 from tapelog.spark.plan.history import stretches
-from tapelog.spark.plan.loss import Gone, judge, next_available
+from tapelog.spark.plan.loss import gone_in_task, next_available
 from tapelog.spark.plan.options import ReadOptions
 from tapelog.spark.plan.stored import Stretch
 from tapelog.spark.plan.values import Range
@@ -46,7 +48,7 @@ def _rows(options: ReadOptions, piece: Range) -> Iterator[Any]:
         if stretch.stored is not None:
             at = yield from _from_storage(options, piece, stretch)
         if at < stretch.until:
-            yield from _from_brokers(options, Range(piece.topic, piece.partition, at, stretch.until))
+            yield from _from_brokers(options, replace(piece, start=at, until=stretch.until, history=None))
 
 
 def _from_storage(options: ReadOptions, piece: Range, stretch: Stretch) -> Generator[Any, None, int]:
@@ -88,10 +90,7 @@ def _from_brokers(options: ReadOptions, piece: Range) -> Iterator[Any]:
                 if gone.offset > ends:
                     return
             except UnknownTopicError as unknown:
-                if options.fail_on_data_loss:
-                    raise
-                LOG.warning(f"{judge([Gone(piece.of, start)], fail=False)[0]} The cluster says: {unknown.what}.")
-                return
+                raise gone_in_task(piece.of, start, unknown.what) from unknown
 
 
 def _decoder(options: ReadOptions, piece: Range, start: int, until: int) -> Decoder:
@@ -117,6 +116,7 @@ def _fetched(options: ReadOptions, piece: Range, start: int, cluster: Cluster, d
         fetch_bytes=options.fetch_bytes,
         max_wait_ms=options.fetch_wait_ms,
         patience_ms=options.poll_timeout_ms,
+        topic_id=piece.topic_id,
     )
     for answer in answers:
         aborted = answer.aborted if committed else None

@@ -28,7 +28,8 @@ from tapelog.spark.plan import (
     offsets_to_value,
     plan_stream,
 )
-from tapelog.spark.plan.values import placed
+from tapelog.spark.plan.identity import Identities
+from tapelog.spark.plan.values import placed, topics_of
 from tapelog.spark.source.errors import explained
 from tapelog.spark.source.reading import read_range
 from tapelog.spark.source.view import ClusterView, view_of
@@ -82,6 +83,7 @@ class StreamReader(Prompt, DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._pace = Pace()
         self._publisher: Publisher | None = None
         self._published: Offsets | None = None
+        self._identities = Identities()
         for warning in options.warnings:
             LOG.warning(warning)
 
@@ -94,6 +96,7 @@ class StreamReader(Prompt, DataSourceStreamReader, SupportsTriggerAvailableNow):
         """The same, decided once: PySpark before 4.2 asks first how far the first batch goes."""
         if self._initial is None:
             self._initial = initial(self.options, view)
+            self._identities.learn(view.ids(topics_of(self._initial)))
         return self._initial
 
     def getDefaultReadLimit(self) -> Any:
@@ -116,14 +119,19 @@ class StreamReader(Prompt, DataSourceStreamReader, SupportsTriggerAvailableNow):
         with explained(), view_of(self.options.connection) as view:
             begins = self._begins(view) if start is None else offsets_from_checkpoint(start)
             self._publish(begins)
+            changed = self._identities.changed(view.ids(topics_of(begins)))
             if self._available_now and self._pinned is None:
-                self._pinned = self._advance(view, begins, everything=True).available
+                self._pinned = self._advance(view, begins, changed, everything=True).available
             no_limit = ReadAllAvailable is not None and isinstance(limit, ReadAllAvailable)
             alone = start is None and not self._asked and not self.options.limit_first
             has_limits = self.options.max_offsets is not None or self.options.max_bytes is not None
             if alone and has_limits and not (self._is_new and may_differ_again(self.options)):
                 LOG.warning(_UNLIMITED)
-            step = self._advance(view, begins, everything=no_limit or alone)
+            step = self._advance(view, begins, changed, everything=no_limit or alone)
+            self._identities.replace(view.ids(sorted(step.anew)), step.anew)
+            self._identities.learn(view.ids(topics_of(step.end)))
+        if step.anew and self._pinned is not None:
+            self._pinned = step.available  # what was there when the query began is there no more
         self._asked = True
         if self._available_now and begins == self._pinned:
             self.stop()  # the query ends here, and Spark kills this process before it could do that later
@@ -134,7 +142,7 @@ class StreamReader(Prompt, DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Where the next batch begins, as far as Spark has shown; else the query is new."""
         return self._beginning(view) if self._end is None else self._end
 
-    def _advance(self, view: ClusterView, begins: Offsets, *, everything: bool) -> Step:
+    def _advance(self, view: ClusterView, begins: Offsets, changed: frozenset[str], *, everything: bool) -> Step:
         return advance(
             self.options,
             view,
@@ -146,6 +154,7 @@ class StreamReader(Prompt, DataSourceStreamReader, SupportsTriggerAvailableNow):
             pinned=self._pinned,
             weights={} if self.options.max_bytes is None or everything else view.weights(begins),
             pause=lambda ms: time.sleep(ms / 1000),
+            changed=changed,
         )
 
     @property
@@ -178,8 +187,13 @@ class StreamReader(Prompt, DataSourceStreamReader, SupportsTriggerAvailableNow):
             if self._is_new:
                 self._first_end = ends
             first = begins == self._initial and ends == self._first_end
-            plan = plan_stream(self.options, view, begins, ends, first=first)
-            pieces = view.stocked(plan, self.options)
+            topics = topics_of(ends)
+            ids = view.ids(topics)
+            changed, unknown = self._identities.changed(ids), self._identities.unknown(topics)
+            plan = plan_stream(self.options, view, begins, ends, first=first, changed=changed, unknown=unknown)
+            self._identities.distrust(plan.anew)
+            self._identities.learn(view.ids(topics))
+            pieces = self._identities.stamp(view.stocked(plan, self.options))
         self._end = ends
         if begins != ends:
             self._asked = True  # else it is a batch that was left, and a run of one batch ends with it

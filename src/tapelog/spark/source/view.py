@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Final
 
 from tapelog.client import metadata, offsets
 from tapelog.client.cluster import Cluster
@@ -24,20 +25,33 @@ LEVELS: Mapping[Isolation, int] = {
     "read_committed": offsets.READ_COMMITTED,
 }
 
+_FIRST_EPOCH: Final = 0
+
 
 class ClusterView:
     """`plan.View` of a cluster that was lent. Each `partitions` asks about the topics anew, so that new ones show."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
+        self._ids: dict[str, bytes] = {}
+        """What each topic's id was when this view first asked about it."""
+        self._has_looked = False
 
     def topics(self) -> Iterable[str]:
         """The names of all topics that are not internal."""
         return [info.name for info in self._cluster.all_topics() if not info.internal]
 
+    def ids(self, topics: Sequence[str]) -> Mapping[str, bytes]:
+        """The ids of those topics that exist. If one is made anew while this view asks, the id is the older one: then
+        tasks find another one, and do not read."""
+        self._note(self._cluster.existing([name for name in topics if name not in self._ids]))
+        return {name: self._ids[name] for name in topics if name in self._ids}
+
     def partitions(self, topics: Sequence[str]) -> Mapping[str, Sequence[int]]:
         """The partitions of those topics that exist."""
-        self._cluster.forget()
+        if self._has_looked:
+            self._cluster.forget_topics()
+        self._has_looked = True
         found = self._infos(topics)
         return {name: [one.partition for one in info.partitions] for name, info in found.items()}
 
@@ -48,6 +62,12 @@ class ClusterView:
     def latest(self, partitions: Sequence[TopicPartition], isolation: Isolation) -> Offsets:
         """The offset after the last one that may be read."""
         return _planned(offsets.latest(self._cluster, self._existing(partitions), LEVELS[isolation]))
+
+    def uncut_ends(self, partitions: Sequence[TopicPartition]) -> Offsets:
+        """Where those partitions end that have had the same leader since they were made."""
+        asked = dict.fromkeys(self._existing(partitions), offsets.LATEST)
+        found = offsets.list_offsets(self._cluster, asked)
+        return _planned({of: one.offset for of, one in found.items() if one.leader_epoch == _FIRST_EPOCH})
 
     def for_times(self, times: Mapping[TopicPartition, int], isolation: Isolation) -> Offsets:
         """The first offset as young as that; absent where there is none."""
@@ -83,7 +103,7 @@ class ClusterView:
 
     def _infos(self, topics: Sequence[str]) -> dict[str, TopicInfo]:
         try:
-            return self._cluster.topics(topics)
+            return self._note(self._cluster.topics(topics))
         except UnknownTopicError:
             if len(topics) <= 1:
                 return {}
@@ -91,6 +111,12 @@ class ClusterView:
         for name in topics:
             found |= self._infos([name])
         return found
+
+    def _note(self, told: dict[str, TopicInfo]) -> dict[str, TopicInfo]:
+        for info in told.values():
+            if info.has_id:
+                self._ids.setdefault(info.name, info.topic_id)
+        return told
 
     def _existing(self, partitions: Sequence[TopicPartition]) -> list[metadata.TopicPartition]:
         infos = self._infos(list(dict.fromkeys(of.topic for of in partitions)))
@@ -107,6 +133,7 @@ def _planned(found: Mapping[metadata.TopicPartition, int]) -> dict[TopicPartitio
 
 @contextmanager
 def view_of(settings: ConnectionSettings) -> Iterator[ClusterView]:
-    """A view for the length of a `with`; connections are kept for the next one."""
+    """A view for the length of a `with`; connections are kept for the next one, what is known of topics is not."""
     with lend(settings) as cluster:
+        cluster.forget_topics()
         yield ClusterView(cluster)

@@ -19,10 +19,17 @@ class World:
     """The last stable offset, where a transaction is open."""
     timestamps: dict[TopicPartition, Sequence[int]] = field(default_factory=dict)
     """Of the records from the first offset on, in milliseconds."""
+    topic_ids: dict[str, bytes] = field(default_factory=dict)
+    uncut: set[TopicPartition] = field(default_factory=set)
+    """Partitions that have their first leader epoch."""
     asked: list[str] = field(default_factory=list)
 
     def topics(self) -> Iterable[str]:
         return sorted({of.topic for of in self.logs})
+
+    def ids(self, topics: Sequence[str]) -> Mapping[str, bytes]:
+        there = {of.topic for of in self.logs}
+        return {name: self.topic_ids[name] for name in topics if name in self.topic_ids and name in there}
 
     def partitions(self, topics: Sequence[str]) -> Mapping[str, Sequence[int]]:
         self.asked.append("partitions")
@@ -40,6 +47,9 @@ class World:
         self.asked.append("latest")
         ends = {of: self.logs[of][1] for of in partitions if of in self.logs}
         return ends if isolation == "read_uncommitted" else {of: self.stable.get(of, end) for of, end in ends.items()}
+
+    def uncut_ends(self, partitions: Sequence[TopicPartition]) -> Offsets:
+        return {of: self.logs[of][1] for of in partitions if of in self.uncut and of in self.logs}
 
     def for_times(self, times: Mapping[TopicPartition, int], isolation: Isolation) -> Offsets:
         self.asked.append("for_times")

@@ -15,6 +15,7 @@ from tests.unit.spark.plan.world import World, options, world
 pytest.importorskip("pyspark")
 
 from tapelog.spark.source import stream
+from tapelog.spark.source.errors import TapelogError
 from tapelog.spark.source.stream import StreamReader
 
 LIMIT = {"maxOffsetsPerTrigger": "30", "startingOffsets": "earliest"}
@@ -101,6 +102,75 @@ def test_a_new_query_from_the_latest_has_an_empty_first_batch_and_is_not_warned_
         found.partitions(at(100), at(100))
         assert found.latestOffset() == at(130)
     assert caplog.text == ""
+
+
+OLD, NEW = b"o" * 16, b"n" * 16
+
+
+def test_a_topic_made_anew_between_triggers_is_read_from_its_start_by_its_new_id(there: Brokers) -> None:
+    there.topic_ids = {"t": OLD}
+    found = reader(failOnDataLoss="false", limitFirstTrigger="true")
+    assert found.latestOffset(at(40)) == at(70)
+    assert [one.value.topic_id for one in found.partitions(at(40), at(70))] == [OLD]
+    there.topic_ids = {"t": NEW}
+    there.logs[TopicPartition("t", 0)] = (0, 70)  # as many as were read: the offsets alone tell nothing
+    assert found.latestOffset(at(70)) == at(0)
+    assert [one.value for one in found.partitions(at(70), at(0))] == []
+    assert found.latestOffset(at(0)) == at(30)
+    assert [(one.value.start, one.value.topic_id) for one in found.partitions(at(0), at(30))] == [(0, NEW)]
+    there.topic_ids = {"t": OLD}  # told by a broker whose metadata is old
+    assert found.latestOffset(at(30)) == at(60)
+    assert [one.value.topic_id for one in found.partitions(at(30), at(60))] == [NEW]
+
+
+def test_or_stops_the_query(there: Brokers) -> None:
+    there.topic_ids = {"t": OLD}
+    found = reader()
+    found.latestOffset(at(40))
+    there.topic_ids = {"t": NEW}
+    with pytest.raises(TapelogError, match="topic t was deleted and made anew"):
+        found.partitions(at(40), at(70))
+    again = reader()
+    again.latestOffset(at(40))
+    there.topic_ids = {"t": OLD[::-1]}
+    assert again.latestOffset(at(40)) == at(0)
+    for run in (again, reader()):  # the end is in the checkpoint: it stops the next run, too
+        with pytest.raises(TapelogError, match="topic t was deleted and made anew"):
+            run.partitions(at(40), at(0))
+
+
+def test_offsets_planned_just_before_are_not_read_from_the_new_topic(there: Brokers) -> None:
+    there.topic_ids = {"t": OLD}
+    found = reader(failOnDataLoss="false", limitFirstTrigger="true")
+    assert found.latestOffset(at(40)) == at(70)
+    there.topic_ids = {"t": NEW}
+    assert [one.value for one in found.partitions(at(40), at(70))] == [None]
+    assert found.latestOffset(at(70)) == at(0), "all of the new topic is still to be read"
+    found.partitions(at(70), at(0))
+    assert found.latestOffset(at(0)) == at(30)
+
+
+def test_a_batch_that_is_replayed_from_a_topic_made_anew_is_passed_over_and_the_topic_read(there: Brokers) -> None:
+    there.topic_ids = {"t": NEW}
+    there.uncut = {TopicPartition("t", 0)}
+    there.logs[TopicPartition("t", 0)] = (0, 60)
+    found = reader(failOnDataLoss="false")
+    assert [one.value for one in found.partitions(at(40), at(70))] == [None]
+    there.logs[TopicPartition("t", 0)] = (0, 200)  # by now its end proves nothing any more
+    assert found.latestOffset(at(70)) == at(0)
+
+
+def test_available_now_ends_with_what_the_new_topic_had(there: Brokers) -> None:
+    there.topic_ids = {"t": OLD}
+    found = reader(failOnDataLoss="false")
+    found.prepareForTriggerAvailableNow()
+    assert found.latestOffset(at(80)) == at(100)
+    there.topic_ids = {"t": NEW}
+    there.logs[TopicPartition("t", 0)] = (0, 20)
+    assert found.latestOffset(at(100)) == at(0)
+    there.logs[TopicPartition("t", 0)] = (0, 25)
+    assert found.latestOffset(at(0)) == at(20)
+    assert found.latestOffset(at(20)) == at(20)
 
 
 def test_a_new_query_is_warned_of_a_first_batch_without_limits(

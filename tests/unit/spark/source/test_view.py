@@ -13,7 +13,9 @@ from tapelog.spark.plan.stored import History, Stored
 from tapelog.spark.plan.tasks import Task
 from tapelog.spark.plan.values import Plan, Range, TopicPartition
 from tapelog.spark.source import view as module
-from tapelog.spark.source.view import ClusterView
+from tapelog.spark.source.view import ClusterView, view_of
+from tapelog.wire.messages.metadata_request import MetadataRequest
+from tests.unit.client.fake_cluster import TOPIC, FakeCluster
 from tests.unit.spark.plan.world import World, world
 
 pytest.importorskip("pyspark")
@@ -48,6 +50,33 @@ def test_whoever_says_how_to_cut_is_obeyed(tasks: Any) -> None:
     assert tasks(400, 2, minPartitions="3") == [(one,) for one in RANGES]
 
 
+def test_each_view_asks_about_topics_anew_though_the_cluster_that_it_is_lent_was_asked_before() -> None:
+    with FakeCluster() as fake:
+        settings = fake.connect().settings
+        with view_of(settings) as view:
+            first = view.ids([TOPIC, "nothere"])
+        fake.topic_id, fake.leaders = bytes(range(1, 17)), {0: 1, 1: 1}
+        with view_of(settings) as view:
+            assert view.ids([TOPIC]) == {TOPIC: fake.topic_id} != first
+            asked = len(fake.asked(MetadataRequest))
+            assert view.partitions([TOPIC]) == {TOPIC: [0, 1]}
+            assert len(fake.asked(MetadataRequest)) == asked, "once is enough"
+            older, fake.topic_id = fake.topic_id, first[TOPIC]
+            view.partitions([TOPIC])
+            assert view.ids([TOPIC]) == {TOPIC: older}, "what was asked before is of the older topic"
+        assert fake.brokers[1].connections == 1
+
+
+def test_only_a_log_that_has_its_first_leader_was_never_cut_back() -> None:
+    with FakeCluster() as fake:
+        fake.end = 7
+        of = TopicPartition(TOPIC, 0)
+        with view_of(fake.connect().settings) as view:
+            assert view.uncut_ends([of]) == {}
+            fake.epoch = 0
+            assert view.uncut_ends([of]) == {of: 7}
+
+
 class Brokers(ClusterView):
     """A view of a dictionary, with sizes and a tier."""
 
@@ -55,7 +84,7 @@ class Brokers(ClusterView):
         self.there, self.weight, self.shelves = there, weight, shelves
 
     def __getattribute__(self, name: str) -> Any:
-        if name in ("partitions", "earliest", "latest", "for_times"):
+        if name in ("ids", "partitions", "earliest", "latest", "for_times"):
             return getattr(self.there, name)
         return super().__getattribute__(name)
 
