@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 from tapelog.client.cluster import Cluster
@@ -69,7 +70,7 @@ class Rows:
 
 def write_once(options: WriteOptions, work: Work, rows: Rows) -> Written:
     """One attempt at exactly once. What it leaves open is in the report."""
-    with lend(options.connection) as cluster:
+    with _fresh(options) as cluster:
         asked = _Writing(cluster, options, rows)
         try:
             done = drive(write_protocol.task(work, check_replay=options.replay_check), asked)
@@ -81,9 +82,18 @@ def write_once(options: WriteOptions, work: Work, rows: Rows) -> Written:
 
 def write_at_least_once(options: WriteOptions, work: Work, rows: Rows) -> Written:
     """Written and acknowledged when it returns; again if the task is run again."""
-    with lend(options.connection) as cluster:
+    with _fresh(options) as cluster:
         producer = Producer(cluster, init_producer(cluster), options.producer)
         return Written(work, rows.write(producer), None, None)
+
+
+@contextmanager
+def _fresh(options: WriteOptions) -> Iterator[Cluster]:
+    """A cluster that is asked about topics anew. One that was made anew since an earlier task asked may have other
+    partitions: rows for those that are gone could not be written, and keys would go to the wrong ones."""
+    with lend(options.connection) as cluster:
+        cluster.forget_topics()
+        yield cluster
 
 
 class _Writing(Asking):
