@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.spark.conftest import Topic, connector_jars, connector_replays
+from tests.spark.recreated import cases
 from tests.spark.test_sink import Copy, values
 from tests.spark.test_swaps import Query
 from tests.support.kafka_dumper import NEEDS_DUMPER
@@ -164,6 +165,19 @@ def test_swaps_on_one_checkpoint_lose_and_repeat_no_row(spark: Any, source: Topi
     rows = query.rows()
     assert Counter(value for _, _, value in rows.elements()) == Counter(b"v%d" % number for number in range(160))
     assert query.replayed
+
+
+def test_a_topic_made_anew_stops_a_query_by_name_or_is_read_from_its_start(
+    spark: Any, kafka: KafkaServer, tmp_path: Path
+) -> None:
+    for loss, count in (("true", 0), ("false", 60)):
+        topic = Topic(kafka.on.plain, 2)
+        told = {"partitions": 2, "count": 60, "failOnDataLoss": loss}
+        found = cases.restarted(spark, "tapelog", topic, tmp_path / loss, **told)
+        assert found.got == count and found.twice == 0
+        assert (f"topic {topic.name} was deleted and made anew" in found.error) == (loss == "true")
+    topic = Topic(kafka.on.plain, 2)
+    assert cases.batch(spark, "tapelog", topic, tmp_path, partitions=2, count=60).got == 60
 
 
 def logged(folder: Path) -> str:
