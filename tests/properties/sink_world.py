@@ -244,8 +244,11 @@ class Spark:
     def _partition(self, run: str, batch: int, partition: int) -> Written | None:
         """Attempts of one task, some beside each other, until one is chosen."""
         attempts: list[Actor] = []
+        first = 0
         for number in range(12):
-            work = Work("q", run, batch, partition, number, f"{run}-{partition}-{number}")
+            if self.choose(6) == 0:
+                first = number  # the stage is tried again: its attempts are numbered from 0 on
+            work = Work("q", run, batch, partition, number - first, f"{run}-{partition}-{number}")
             attempts.append(Actor(self.brokers, self.task(work), self.rows(batch, partition)))
             for _ in range(60):
                 self._nature(1)

@@ -6,6 +6,7 @@ Each planted mistake leaves out one thing that the protocol does; some life must
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Generator
 from typing import Any
 
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from tapelog.spark.plan import write_protocol as protocol
 from tapelog.spark.plan.write_protocol import End, FindOpen, ReadMarkers, Take, WriteRows
 from tapelog.spark.plan.write_values import Marker, Work, Written, ids_of
-from tests.properties.sink_world import Spark
+from tests.properties.sink_world import Actor, Brokers, Spark
 
 LIVES = 200
 
@@ -153,6 +154,68 @@ def test_a_batch_that_comes_again_in_fewer_tasks_is_not_written_twice(seed: int)
     except AssertionError as stopped:
         assert "no progress" in str(stopped), stopped  # it stops rather than
     assert max(spark.brokers.topic.values(), default=0) <= 1
+
+
+ROWS = ["a", "b", "c"]
+
+
+class Beside:
+    """Attempts with number 0 of two attempts of a stage, for a batch that is not the first of its run."""
+
+    def __init__(self) -> None:
+        self.brokers = Brokers()
+        first = self.attempt("1", batch=0)
+        self.finish(first)
+        self.commit(first)
+
+    def attempt(self, name: str, batch: int = 1) -> Actor:
+        rows = [(batch, row) for row in ROWS]
+        return Actor(self.brokers, protocol.task(Work("q", "run1", batch, 0, 0, name)), rows)
+
+    def commit(self, actor: Actor) -> None:
+        ending = Actor(self.brokers, protocol.commit([actor.result]), [])
+        self.finish(ending)
+        assert not ending.failed
+
+    def go(self, actor: Actor) -> None:
+        actor.go(lambda below: below // 2)
+        for name in list(self.brokers.ids):
+            self.brokers.settle(name)
+
+    def finish(self, *actors: Actor) -> None:
+        while not all(one.over for one in actors):
+            for one in actors:
+                self.go(one)
+
+    def write(self, actor: Actor) -> None:
+        """Until its rows are written, and its marker is not."""
+        while not isinstance(actor.step, protocol.WriteMarker):
+            self.go(actor)
+
+    def check(self) -> None:
+        assert self.brokers.topic == Counter((batch, row) for batch in (0, 1) for row in ROWS)
+        assert not any(state.open for state in self.brokers.ids.values()), "readers would wait for it"
+
+
+def test_a_late_attempt_of_an_earlier_stage_does_not_end_what_the_driver_is_to_commit() -> None:
+    beside = Beside()
+    newer, late = beside.attempt("5"), beside.attempt("2")
+    beside.finish(newer)
+    beside.finish(late)
+    beside.commit(newer)
+    beside.check()
+
+
+@pytest.mark.parametrize("faster", [0, 1])
+def test_an_attempt_that_is_slower_than_the_commit_of_another_leaves_nothing_open(faster: int) -> None:
+    beside = Beside()
+    both = beside.attempt("2"), beside.attempt("5")
+    for one in both:
+        beside.write(one)
+    beside.finish(both[faster])
+    beside.commit(both[faster])
+    beside.finish(both[1 - faster])
+    beside.check()
 
 
 def iter_nothing() -> Generator[Any, Any, None]:

@@ -16,18 +16,22 @@ carry the proof:
 
 All this goes by the number of a Spark partition. A batch that comes again in fewer of them would write anew what the
 missing ones have committed; so the first commit of a run looks at the numbers behind its own, too.
+
+Attempts are numbered from 0 on in each attempt of their stage, so two that run beside each other may have one number.
+An attempt that finds the transaction of another one under its id takes another id (`_unused`): the transaction may be
+one that the driver is about to commit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 from tapelog.client.producer_settings import OpenTransaction
 from tapelog.spark.plan.errors import DOCS, PlanError, listed
 from tapelog.spark.plan.write_values import Marker, Tally, Work, Written, ids_of
-from tapelog.wire.sink_markers import id_of
+from tapelog.wire.sink_markers import SLOTS, id_of
 
 BEYOND: Final = 16
 """So many Spark partitions in a row without a marker, and there are none behind them."""
@@ -100,6 +104,7 @@ class ReplayError(WriteError):
 
 def task(work: Work, *, check_replay: bool = True) -> Generator[Step, Any, Written]:
     """What one attempt does; the transaction in its result is open."""
+    work = yield from _unused(work)
     yield Begin(work.name)
     own: dict[str, Marker] = yield ReadMarkers((work.name,), settled=True)
     # others' may be settled late: the driver looks again, once nobody can change them
@@ -114,7 +119,27 @@ def task(work: Work, *, check_replay: bool = True) -> Generator[Step, Any, Writt
     if tally.rows == 0:
         return Written(work, tally, None, last)
     opened: OpenTransaction = yield WriteMarker(Marker(work.batch, work.run, work.attempt, tally))
+    if work.moved is not None:  # the other one may have been committed meanwhile: nobody would end this one soon
+        others = yield ReadMarkers(ids_of(work.prefix, work.partition, but=work.slot), settled=False)
+        there = newest(others)
+        if there is not None and there.batch >= work.batch:
+            yield End((opened,), commit=False)
+            return Written(work, tally, None, there)
     return Written(work, tally, opened, last)
+
+
+def _unused(work: Work) -> Generator[Step, Any, Work]:
+    """The same work, in a slot without an open transaction if there is one. Brokers before 3.0 do not tell.
+
+    What is left open by the dead is not taken for long: the driver ends it with the batch.
+    """
+    if not (yield FindOpen((work.name,))):
+        return work
+    others = [slot % SLOTS for slot in range(work.slot + 1, work.slot + SLOTS)]
+    names = {id_of(work.prefix, work.partition, slot): slot for slot in others}
+    busy: list[str] = yield FindOpen(tuple(names))
+    free = [slot for name, slot in names.items() if name not in busy]
+    return replace(work, moved=free[0]) if free else work
 
 
 def commit(written: Sequence[Written], *, check_replay: bool = True) -> Generator[Step, Any, None]:
@@ -141,8 +166,8 @@ def commit(written: Sequence[Written], *, check_replay: bool = True) -> Generato
         first = next(iter(lost))
         raise WriteError(
             f"Batch {written[0].work.batch} could not be committed in Spark partition {listed(lost)}: {lost[first]}.",
-            f"Its transaction timed out (kafka.transaction.timeout.ms is {due_timeout(written)}) or another run of the "
-            "query took over. Nothing is lost or twice:",
+            f"Its transaction timed out (kafka.transaction.timeout.ms is {due_timeout(written)}), or another run of "
+            "the query or a late attempt of the task took over. Nothing is lost or twice:",
             "start the query again, and it writes what is missing of the batch. Where batches take long, raise the "
             "option (and transaction.max.timeout.ms of the brokers).",
         )
@@ -219,7 +244,11 @@ def _leave_nothing_open(written: Sequence[Written]) -> Generator[Step, Any, None
         for name in ids_of(one.work.prefix, one.work.partition, but=None if one.open is None else one.work.slot)
     )
     still: list[str] | None = yield FindOpen(others)
-    if still is None:
+    if still is not None:
+        moved = [one.work for one in written if one.work.moved is not None]
+        beside = [name for work in moved for name in ids_of(work.prefix, work.partition, but=work.slot)]
+        still = list(dict.fromkeys([*still, *beside]))  # whose owner may be about to write
+    else:
         still = [id_of(one.work.prefix, one.work.partition, slot) for one in written for slot in range(one.work.slot)]
     if still:
         yield Take(tuple(still))

@@ -5,9 +5,12 @@ Frozen and picklable; they travel between driver and executors.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tapelog.client.producer_settings import OpenTransaction
+from tapelog.spark.plan.values import restore
 from tapelog.wire.sink_markers import FORMAT, SLOTS, id_of
 
 
@@ -71,11 +74,17 @@ class Work:
     """A name that no other attempt has within the run."""
     repeats: bool = False
     """A version of txnVersion: one that is not newer than what is there is done. Else it would be a mistake."""
+    moved: int | None = None
+    """The slot that it took because that of its number was in use."""
+
+    def __setstate__(self, state: Sequence[Any]) -> None:
+        """From a pickle."""
+        restore(self, state)
 
     @property
     def slot(self) -> int:
         """Which of the partition's ids."""
-        return self.number % SLOTS
+        return self.number % SLOTS if self.moved is None else self.moved
 
     @property
     def name(self) -> str:

@@ -71,9 +71,9 @@ def kinds(asked: list[Any]) -> list[str]:
 
 def test_a_task_fences_looks_writes_and_leaves_its_transaction_open() -> None:
     asked, result = play(task(WORK), broker())
-    assert kinds(asked) == ["Begin", "ReadMarkers", "ReadMarkers", "WriteRows", "WriteMarker"]
-    assert asked[0] == Begin("q-3.0")
-    assert asked[1] == ReadMarkers(("q-3.0",), settled=True)
+    assert kinds(asked) == ["FindOpen", "Begin", "ReadMarkers", "ReadMarkers", "WriteRows", "WriteMarker"]
+    assert asked[:2] == [FindOpen(("q-3.0",)), Begin("q-3.0")]
+    assert asked[2] == ReadMarkers(("q-3.0",), settled=True)
     assert asked[-1] == WriteMarker(Marker(7, "run2", "11", FIVE))
     assert result == Written(WORK, FIVE, OPEN, None)
 
@@ -81,7 +81,7 @@ def test_a_task_fences_looks_writes_and_leaves_its_transaction_open() -> None:
 @pytest.mark.parametrize("where", ["q-3.0", "q-3.2"])
 def test_a_batch_that_is_there_is_not_written_again(where: str) -> None:
     asked, result = play(task(WORK), broker({where: marker(7)}))
-    assert kinds(asked) == ["Begin", "ReadMarkers", "ReadMarkers", "CountRows"]
+    assert kinds(asked) == ["FindOpen", "Begin", "ReadMarkers", "ReadMarkers", "CountRows"]
     assert result.open is None
 
 
@@ -193,3 +193,24 @@ def test_a_marker_is_read_back_and_a_strange_one_still_tells_its_batch() -> None
     assert Marker.read(one.offset, one.text()) == one
     assert Marker.read(5, "something else") == Marker(4, "", "", Tally(-1))
     assert Marker.read(0, "") is None
+
+
+def test_an_attempt_that_finds_its_id_in_use_takes_the_next_one() -> None:
+    asked, result = play(task(WORK), broker(open_ids=("q-3.0", "q-3.1")))
+    assert asked[2] == Begin("q-3.2") and result.work.name == "q-3.2"
+    asked, _ = play(commit([result]), broker())
+    assert Take(("q-3.0", "q-3.1", "q-3.3")) in asked[-1:], "whoever is beside it can write no more"
+    asked, _ = play(task(WORK), broker(open_ids=("q-3.0", "q-3.1", "q-3.2", "q-3.3")))
+    assert asked[2] == Begin("q-3.0"), "there are no more"
+
+
+def test_a_report_of_an_older_executor_is_taken() -> None:
+    older = Work.__new__(Work)
+    older.__setstate__(["q", "run2", 7, 3, 5, "11", False])
+    assert older == Work("q", "run2", 7, 3, 5, "11") and older.name == "q-3.1"
+
+
+def test_brokers_that_tell_of_no_transactions_are_written_to_as_before() -> None:
+    answers = broker()
+    asked, _ = play(task(WORK), lambda step: None if isinstance(step, FindOpen) else answers(step))
+    assert asked[1] == Begin("q-3.0")
