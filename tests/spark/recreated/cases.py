@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from tapelog.client.partitioner import partition_for_key
 from tests.spark.conftest import Topic, limits_are_told
 from tests.support.markers import nothing_open
+from tests.support.waiting import until
 
 OLD: Final = 100
 """Records of the first topic."""
@@ -72,6 +73,14 @@ def fill(topic: Topic, count: int, name: str, partitions: int) -> set[bytes]:
         producer.produce(topic.name, value, partition=number % partitions)
     assert producer.flush(60) == 0
     return set(values)
+
+
+def _is_led(topic: Topic) -> bool:
+    """Whether its partitions answer: Kafka says for a moment that a topic made anew is led by nobody."""
+    admin = AdminClient({"bootstrap.servers": topic.bootstrap, "log_level": 0})
+    partitions = admin.list_topics(topic.name, timeout=20).topics[topic.name].partitions
+    asked = admin.list_offsets({TopicPartition(topic.name, number): OffsetSpec.latest() for number in partitions})
+    return all(future.exception(20) is None for future in asked.values())
 
 
 def first_line(error: BaseException | str) -> str:
@@ -206,6 +215,7 @@ def write(
 
 def records(topic: Topic, partitions: int) -> list[tuple[int, bytes, bytes]]:
     """Partition, key and value of all committed records."""
+    until(lambda: _is_led(topic), f"{topic.name} has leaders")
     nothing_open(topic.bootstrap, topic.name)
     consumer = Consumer({"bootstrap.servers": topic.bootstrap, "group.id": "nobody", "enable.partition.eof": True})
     consumer.assign([TopicPartition(topic.name, number, 0) for number in range(partitions)])
