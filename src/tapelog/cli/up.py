@@ -140,7 +140,9 @@ def run_up(
         try:
             config = node_files.configured(directory, host, port, chosen, places)
         except ValueError as error:
-            raise UpError(str(error), "--set takes Kafka's broker configs; `tape up --help`", EXIT_USAGE) from None
+            from tapelog.cli.up_cluster import refused
+
+            raise refused(error, [directory]) from None
         try:
             node_files.save(config, directory)
         except OSError as error:

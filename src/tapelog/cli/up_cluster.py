@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -35,8 +36,21 @@ def prepared(
     except PlanError as error:
         raise UpError(str(error), error.hint, EXIT_USAGE) from None
     except ValueError as error:
-        raise UpError(str(error), "--set takes Kafka's broker configs; `tape up --help`", EXIT_USAGE) from None
+        raise refused(error, [cluster_files.directory_of(data, n) for n in cluster_files.present(data)]) from None
     return written(data, plan, here=True)
+
+
+def refused(error: ValueError, directories: Sequence[str]) -> UpError:
+    """What to tell of settings that no node can run with: an earlier version's node.toml may hold them, or --set."""
+    for directory in directories:
+        try:
+            node_files.load(directory)
+        except FileNotFoundError:
+            continue
+        except ValueError as stored:
+            path = os.path.join(directory, node_files.CONFIG_FILE)
+            return UpError(f"{path}: {stored}", "change it there", EXIT_USAGE)
+    return UpError(str(error), "--set takes Kafka's broker configs; `tape up --help`", EXIT_USAGE)
 
 
 def written(data: str, plan: list[PlannedNode], *, here: bool) -> list[PlannedNode]:

@@ -219,6 +219,20 @@ def test_a_node_with_the_address_of_another_machine_is_told_where_it_stands(
     assert "cannot listen on 192.0.2.1:9099" in told and "`listeners` in node.toml" in told
 
 
+@pytest.mark.parametrize("nodes", [[], ["--nodes", "3"]])
+def test_what_an_earlier_version_accepted_is_named_with_its_file(
+    nodes: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    directory = tmp_path / "node-1"
+    node_files.save(node_files.configured(str(directory), "127.0.0.1", 0, {}), str(directory))
+    path = directory / "node.toml"
+    path.write_text(path.read_text().replace("[settings]", '[settings]\n"metric.reporters" = "a.B"'))
+    assert "metric.reporters" in path.read_text()
+    assert main(["up", "--data", str(tmp_path), "--listen", "127.0.0.1:0", *nodes]) == 2
+    told = capsys.readouterr().err
+    assert f"{path}: metric.reporters" in told and "change it there" in told and "--set" not in told
+
+
 def test_a_broken_node_toml_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "node.toml").write_text("node_id = 'one'\n")
     assert main(["node", str(tmp_path)]) == 2
