@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _BLANKS = " \t\f"
+_LINE_END = re.compile("\r\n|\r|\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ def parse(text: str) -> list[Property]:
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
     """Lines that say something, continued ones joined; comments and blank lines left out."""
     begun, joined = 0, ""
-    for number, natural in enumerate(text.splitlines(), 1):
+    for number, natural in enumerate(_LINE_END.split(text), 1):  # str.splitlines knows more ends than Java does
         line = natural.lstrip(_BLANKS)
         if not joined and (not line or line[0] in "#!"):
             continue

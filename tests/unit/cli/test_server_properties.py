@@ -175,3 +175,8 @@ def test_the_syntax_is_that_of_java() -> None:
         (11, "a", "again"),
         (12, "o", "p\\"),
     ]
+
+
+def test_lines_end_where_java_ends_them() -> None:
+    text = "log.dirs=/data/\xc3\x85re\r# \x0ba comment\x0c with blanks\x1c\r\nnode.id=1\n"
+    assert [(one.name, one.value) for one in parse(text)] == [("log.dirs", "/data/\xc3\x85re"), ("node.id", "1")]
