@@ -64,5 +64,6 @@ def test_a_collection_looks_at_a_bounded_number_of_objects(tmp_path: Path) -> No
 
 
 def test_the_thresholds_are_the_bound() -> None:
-    young, middle, _ = COLLECTOR_THRESHOLDS
+    young, middle, full = COLLECTOR_THRESHOLDS
     assert young * (middle + 2) <= COLLECTED_AT_ONCE_MAX
+    assert young * (middle + 1) * full >= 50_000_000, "a full collection looks at everything: it has to be rare"

@@ -10,6 +10,8 @@ from tapelog.metadata.image import RESOURCE_BROKER, RESOURCE_TOPIC
 from tapelog.metadata.outcome import Outcome
 from tapelog.metadata.record_types import ConfigRecord
 from tapelog.node import config_notes
+from tapelog.sim.cluster import Cluster
+from tapelog.wire.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from tapelog.wire.messages.incremental_alter_configs_request import (
     AlterableConfig,
     AlterConfigsResource,
@@ -57,6 +59,21 @@ def test_a_change_without_effect_is_told_once(caplog: pytest.LogCaptureFixture) 
     assert change(rig, RESOURCE_BROKER, "", "num.io.threads", None) == 0
     assert said(caplog) == []
     assert change(rig, RESOURCE_TOPIC, TOPIC, "preallocate", "true") == 0
+    assert said(caplog) == [f"topic {TOPIC}: preallocate has no effect here"]
+
+
+def test_a_topics_setting_is_told_by_the_active_controller_alone(caplog: pytest.LogCaptureFixture) -> None:
+    cluster = Cluster(1, 3)
+    cluster.boot()
+    session = cluster.session("app")
+    wanted = CreatableTopic(name=TOPIC, num_partitions=1, replication_factor=3)
+    assert session.call(CreateTopicsRequest(topics=[wanted], timeout_ms=5000), 7).topics[0].error_code == 0
+    said(caplog)
+    config = AlterableConfig(name="preallocate", config_operation=0, value="true")
+    resource = AlterConfigsResource(resource_type=RESOURCE_TOPIC, resource_name=TOPIC, configs=[config])
+    answer = session.call(IncrementalAlterConfigsRequest(resources=[resource]), 1)
+    assert answer.responses[0].error_code == 0
+    cluster.world.run_until(lambda: False, 2_000)
     assert said(caplog) == [f"topic {TOPIC}: preallocate has no effect here"]
 
 

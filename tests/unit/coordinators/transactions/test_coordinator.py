@@ -158,6 +158,8 @@ def test_an_addition_waits_for_the_completion_before_it(bench: TransactionBench)
     bench.markers.release()
     bench.settle()
     assert early == [{WHERE: ErrorCode.NONE}]
+    bench.advance(1000)
+    assert len(early) == 1, "the answer comes once: nobody waits for the time to be over any more"
     assert end(bench, producer).error_code == ErrorCode.NONE
 
 
