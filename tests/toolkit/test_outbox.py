@@ -131,6 +131,23 @@ def test_a_relay_in_async_code_ends_in_order_when_cancelled(cluster: Cluster, pl
 
 
 @pytest.mark.needs("postgres", "initdb")
+def test_a_relay_without_its_table_makes_it_and_says_so(
+    cluster: Cluster, dsn: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    import psycopg
+
+    def said() -> list[str]:
+        Relay(PostgresOutbox(dsn, table="Typo"), cluster.bootstrap).run(until_empty=True)
+        return [line for line in caplog.messages if "no table" in line]
+
+    with psycopg.connect(dsn) as db:
+        db.execute("DROP TABLE IF EXISTS typo")
+    (line,) = said()
+    assert "no table Typo in the database" in line
+    assert said() == [line], "not again"
+
+
+@pytest.mark.needs("postgres", "initdb")
 def test_events_are_put_on_async_connections_too(cluster: Cluster, place: Any, dsn: str) -> None:
     outboxes, _ = place("postgres")
     topic = cluster.topic()

@@ -30,6 +30,7 @@ from tapelog.toolkit.stores import (
     StoreMisused,
 )
 from tapelog.toolkit.transactions import Fenced
+from tapelog.toolkit.watch import NoBroker, NoTopic
 
 __all__ = [
     "DEPENDS_ON",
@@ -52,6 +53,8 @@ __all__ = [
     "Interrupted",
     "Loop",
     "MissingDependencies",
+    "NoBroker",
+    "NoTopic",
     "NoValue",
     "OnError",
     "Options",

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from tapelog.toolkit.durations import seconds
-from tapelog.toolkit.failures import OnError, Refused
+from tapelog.toolkit.failures import OnError, Refused, check_policy
 from tapelog.toolkit.letters import identity
 from tapelog.toolkit.records import ID_HEADER, Place, Record
 
@@ -63,6 +63,8 @@ class CausalOrder:
 
     def __post_init__(self) -> None:
         seconds(self.max_wait)
+        if self.then != "deliver":
+            check_policy("then", self.then)
         if self.max_held < 1:
             raise ValueError("max_held: at least one record must be able to wait")
 

@@ -33,6 +33,12 @@ def cluster_config(cluster: Cluster) -> dict[str, Any]:
     return dict(cluster)
 
 
+def address_of(cluster: Cluster) -> str:
+    """Where the cluster is, for messages."""
+    config = cluster_config(cluster)
+    return str(config.get("bootstrap.servers") or config.get("metadata.broker.list") or "no bootstrap.servers")
+
+
 def consumer_config(
     cluster: Cluster, group: str, extra: Mapping[str, Any] | None = None, *, eof: bool = False
 ) -> dict[str, Any]:

@@ -19,9 +19,10 @@ from tapelog.toolkit.gate import Gate, OpenGate
 from tapelog.toolkit.progress import Progress
 from tapelog.toolkit.records import Place, Record, Send
 from tapelog.toolkit.runner import Outcome, Runner
-from tapelog.toolkit.sink import SendFailed
+from tapelog.toolkit.sink import Interrupted, SendFailed
 from tapelog.toolkit.source import POLL_S_MAX, Damaged, Source
 from tapelog.toolkit.transactions import Undone
+from tapelog.toolkit.watch import NoBroker, NoTopic
 
 log = logging.getLogger(__name__)
 
@@ -59,6 +60,7 @@ class Engine:
     gate: Gate = field(default_factory=OpenGate)
     clock: Callable[[], float] = time.monotonic
     backoff: Backoff = field(default_factory=lambda: Backoff(0.1, 5.0))
+    pause: Callable[[float], object] = time.sleep
     stats: Stats = field(default_factory=Stats)
     _progress: Progress = field(default_factory=Progress)
     _attempts: dict[tuple[Place, int], int] = field(default_factory=dict)
@@ -81,6 +83,9 @@ class Engine:
                 if to_end and source.at_end() and not len(self._progress) and not self.gate.held():
                     break
             self._settle_finally(source)
+        except (Interrupted, NoBroker):  # nobody would answer an abort, or a commit when partitions are given up
+            source.abandon()
+            raise
         except BaseException:
             if self.delivery.in_order:
                 with suppress(Exception):  # the error that ends the loop matters more
@@ -96,7 +101,7 @@ class Engine:
         for attempt in range(1, LAST_ATTEMPTS_MAX + 1):
             if self.settle(source) is not Settled.LATER:
                 break
-            time.sleep(self.backoff.wait_s(attempt))
+            self.pause(self.backoff.wait_s(attempt))
 
     def _prepare(self, source: Source, stopping: Callable[[], bool]) -> bool:
         """Whether it is ready; not when it was told to stop before that."""
@@ -108,14 +113,16 @@ class Engine:
             except Undone as error:
                 attempt += 1
                 log.warning("not ready yet: %s", error)
-                time.sleep(self.backoff.wait_s(attempt))
+                self.pause(self.backoff.wait_s(attempt))
+            except Interrupted:  # nothing has begun
+                break
         return False
 
     def round(self, source: Source) -> None:
         """One turn: take what is there, work on it, settle when the batch is full or old enough."""
         try:
             records = source.take(self._records_max() - len(self._progress), self._patience())
-        except Damaged:  # at every start it would be met again: what came before it must count at last
+        except (Damaged, NoTopic):  # at every start they would be met again: what came before must count at last
             self._settle_finally(source)
             raise
         if records or self._gate_is_due():
@@ -237,7 +244,8 @@ class Engine:
         log.warning("%s failed at attempt %d; %s", record.coordinates, attempt, decision, exc_info=error)
         match decision:
             case Stop():
-                self.settle(source)
+                with suppress(Interrupted, NoBroker):  # the handler's error matters more
+                    self.settle(source)
                 error.add_note(f"while handling {record.coordinates}, attempt {attempt}")
                 raise error
             case Again(after_s) if not self.delivery.commits_first:

@@ -75,6 +75,14 @@ class OnError(ABC):
         return 0.0
 
 
+def check_policy(where: str, policy: object) -> None:
+    """Refuse what is no policy; the class of one instead of an instance is the usual slip."""
+    if isinstance(policy, type) and issubclass(policy, OnError):
+        raise TypeError(f"{where}={policy.__name__} is a class: write {where}={policy.__name__}()")
+    if not isinstance(policy, OnError):
+        raise TypeError(f"{where} takes a policy (an OnError, such as Skip() or DeadLetter()), not {policy!r}")
+
+
 @dataclass(frozen=True, slots=True)
 class StopOnError(OnError):
     """The default: the error ends the loop. Nothing is lost, nothing is skipped; somebody has to look."""
@@ -105,6 +113,9 @@ class RetryInPlace(OnError):
     backoff: Backoff = field(default_factory=Backoff)
     then: OnError = field(default_factory=StopOnError)
     errors: type[Exception] | tuple[type[Exception], ...] = Exception
+
+    def __post_init__(self) -> None:
+        check_policy("then", self.then)
 
     def decide(self, record: Record, error: Exception, attempt: int) -> Decision:
         if attempt < self.attempts and isinstance(error, self.errors):

@@ -22,15 +22,22 @@ from typing import Generic, TypeVar, Unpack
 
 from tapelog.toolkit.aio import loop as aio
 from tapelog.toolkit.causal import CausalOrder
+from tapelog.toolkit.checks import check_async_handler, check_handler
 from tapelog.toolkit.clients import Cluster
 from tapelog.toolkit.letters import identity
 from tapelog.toolkit.loop import Loop, Options
 from tapelog.toolkit.loops import at_least_once_plan
-from tapelog.toolkit.records import Record
+from tapelog.toolkit.records import Record, Send
 from tapelog.toolkit.runner import InOrder
 from tapelog.toolkit.stores.ports import AsyncStore, Store
 
 T = TypeVar("T")
+
+
+def sent_nowhere(result: object) -> None:
+    """Refuse a message that would be dropped without a word."""
+    if isinstance(result, Send):
+        raise TypeError("a handler of an IdempotentConsumer returns no Send: put it into an Outbox in its transaction")
 
 
 class IdempotentConsumer(Loop, Generic[T]):
@@ -55,6 +62,7 @@ class IdempotentConsumer(Loop, Generic[T]):
         **options: Unpack[Options],
     ) -> None:
         self.duplicates = 0
+        check_handler(handle)
         self._store, self._handle, self._identify, self._scope = store, handle, identify, scope or group
         plan = at_least_once_plan(cluster, group, topics, options, causal, partial(store.has, self._scope))
         super().__init__(plan, InOrder(self._once))
@@ -64,7 +72,7 @@ class IdempotentConsumer(Loop, Generic[T]):
             if transaction is None:
                 self.duplicates += 1
             else:
-                self._handle(record, transaction)
+                sent_nowhere(self._handle(record, transaction))
 
 
 class AsyncIdempotentConsumer(aio.Loop, Generic[T]):
@@ -84,8 +92,9 @@ class AsyncIdempotentConsumer(aio.Loop, Generic[T]):
         **options: Unpack[aio.Options],
     ) -> None:
         self.duplicates = 0
+        check_async_handler(handle)
         self._store, self._work, self._identify, self._scope = store, handle, identify, scope or group
-        plan = at_least_once_plan(cluster, group, topics, options, causal, self._known)
+        plan = at_least_once_plan(cluster, group, topics, aio.without_own(options), causal, self._known)
         super().__init__(
             plan, self._once, options.get("order", "partition"), options.get("concurrency", aio.CONCURRENCY)
         )
@@ -95,7 +104,7 @@ class AsyncIdempotentConsumer(aio.Loop, Generic[T]):
             if transaction is None:
                 self.duplicates += 1
             else:
-                await self._work(record, transaction)
+                sent_nowhere(await self._work(record, transaction))  # type: ignore[func-returns-value]
 
     def _known(self, name: str) -> bool:
         """Asked by the engine, in its own thread."""

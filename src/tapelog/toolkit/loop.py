@@ -8,16 +8,17 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Literal, Self, TypedDict
+from typing import Any, Literal, Self, TypeAlias, TypedDict, cast
 
 from confluent_kafka import Consumer
+from confluent_kafka.admin import ClusterMetadata
 
 from tapelog.toolkit.beginnings import Beginnings
-from tapelog.toolkit.clients import Cluster, consumer_config, is_incremental
+from tapelog.toolkit.clients import Cluster, address_of, consumer_config, is_incremental
 from tapelog.toolkit.delivery import Delivery
 from tapelog.toolkit.engine import Bounds, Engine, Stats
 from tapelog.toolkit.failures import OnError
@@ -25,14 +26,19 @@ from tapelog.toolkit.gate import Gate, OpenGate
 from tapelog.toolkit.inbox import Inbox
 from tapelog.toolkit.records import Place, Record
 from tapelog.toolkit.runner import Runner
-from tapelog.toolkit.signals import StopOnSignal
-from tapelog.toolkit.source import Source
+from tapelog.toolkit.signals import Stop, StopOnSignal
+from tapelog.toolkit.sink import Interrupted, Waits
+from tapelog.toolkit.source import POLL_S_MAX, Source
 from tapelog.toolkit.topics import ensure_topics
+from tapelog.toolkit.watch import PATIENCE_S, Watch
 
 log = logging.getLogger(__name__)
 
 GRACE_S = 10.0
-"""How long a loop that is to stop waits for a broker that does not answer."""
+"""How long a loop that is to stop waits for what it has sent to be stored and committed."""
+
+
+Start: TypeAlias = Literal["earliest", "latest", "error"]
 
 
 class Options(TypedDict, total=False):
@@ -42,7 +48,7 @@ class Options(TypedDict, total=False):
     """A batch ends with this many records …"""
     batch_seconds: float
     """… or when its first record is this old. Also how long results wait at most before they are committed."""
-    start: Literal["earliest", "latest", "error"]
+    start: Start
     """Where a group begins that has no offsets yet; "earliest" unless told otherwise."""
     on_error: OnError
     """What becomes of a record whose handler raises; `StopOnError()` unless told otherwise."""
@@ -53,7 +59,12 @@ class Options(TypedDict, total=False):
     create_topics: bool
     """Whether retry and dead-letter topics that are missing are created; they are unless told otherwise."""
     grace_seconds: float
-    """How long a loop that is to stop waits for a broker that does not answer."""
+    """How long a loop that is to stop waits for what it has sent to be stored and committed. When no broker answers at
+    all, it does not wait."""
+    patience_seconds: float
+    """How long `run(to_end=True)` waits for a broker that does not answer, before it raises NoBroker, or for a topic
+    that does not exist, before it raises NoTopic. `run()` waits for ever; it logs what is missing after this time, or
+    after 8 s if that is less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +76,14 @@ class Plan:
     topics: tuple[str, ...]
     on_error: OnError
     bounds: Bounds
-    deliver: Callable[[Callable[[], bool]], Delivery]
+    deliver: Callable[[Waits], Delivery]
     start: str = "earliest"
     consumer: Mapping[str, Any] = field(default_factory=dict)
     create_topics: bool = True
     gate: Callable[[], Gate] = OpenGate
     more_policies: tuple[OnError, ...] = ()
+    grace_s: float = GRACE_S
+    patience_s: float = PATIENCE_S
 
     def reads(self) -> list[str]:
         """The topics to read, those of the policies included."""
@@ -91,20 +104,67 @@ class Plan:
 class Running:
     """One run of a plan, in the thread that calls it."""
 
-    def __init__(self, plan: Plan, runner: Runner, stopping: Callable[[], bool], *, to_end: bool) -> None:
-        self.engine = Engine(plan.deliver(stopping), runner, plan.on_error, plan.bounds, plan.gate())
-        config = consumer_config(plan.cluster, plan.group, plan.consumer, eof=to_end)
-        consumer = Consumer(config)
-        beginnings = Beginnings(consumer, plan.start, time.monotonic, incremental=is_incremental(config))
-        self._source = Source(consumer, plan.reads(), Inbox(plan.wait_s), self, time.monotonic, beginnings)
-        self._plan = plan
-        self._stopping, self._to_end = stopping, to_end
+    def __init__(self, plan: Plan, runner: Runner, stop: Stop, *, to_end: bool) -> None:
+        self._plan, self._stop, self._to_end = plan, stop, to_end
+        self._config = config = consumer_config(plan.cluster, plan.group, plan.consumer, eof=to_end)
+        self._consumer = Consumer(config)
+        self._spare: Consumer | None = None
+        """Asks while the consumer is busy."""
+        self._watch = Watch(
+            self._ask, address_of(config), plan.topics, patience_s=plan.patience_s, raises=to_end, clock=time.monotonic
+        )
+        waits = Waits(self._is_to_stop, self._watch.answers, self._pause, plan.grace_s)
+        delivery = plan.deliver(waits)
+        self.engine = Engine(delivery, runner, plan.on_error, plan.bounds, plan.gate(), pause=self._pause)
+        beginnings = Beginnings(self._consumer, plan.start, time.monotonic, incremental=is_incremental(config))
+        self._source = Source(
+            self._consumer, plan.reads(), Inbox(plan.wait_s), self, time.monotonic, beginnings, self._watch, waits
+        )
 
     def run(self) -> Stats:
         """Until it is to stop, or an error."""
-        self._plan.ensure_topics()
-        self.engine.run(self._source, self._stopping, to_end=self._to_end)
+        try:
+            if self._is_reached():
+                self._plan.ensure_topics()
+            self.engine.run(self._source, self._is_to_stop, to_end=self._to_end)
+        except Interrupted as error:
+            then = "may be lost" if self.engine.delivery.commits_first else "comes again"
+            log.warning("stopped before the broker answered; what was not committed %s: %s", then, error)
+        finally:
+            self._source.close()
+            if self._spare is not None:
+                self._spare.close()
         return self.engine.stats
+
+    def _is_reached(self) -> bool:
+        """Wait until the cluster has answered once; false when it is to stop before that."""
+        while not self._is_to_stop():
+            if self._watch.answered:
+                return True
+            self._consumer.poll(POLL_S_MAX)  # nothing is subscribed to: this only serves callbacks, such as oauth_cb
+        return False
+
+    def _is_to_stop(self) -> bool:
+        """Asked at every turn and during every wait: this is where the cluster is watched."""
+        if self._stop.is_set():
+            return True
+        self._watch.look()
+        return False
+
+    def _pause(self, seconds: float) -> None:
+        """Wait that long, or until it is to stop; when it is already, a moment at most."""
+        if self._stop.is_set():
+            time.sleep(min(seconds, POLL_S_MAX))
+        else:
+            self._stop.wait(seconds)
+
+    def _ask(self, topic: str | None, seconds: float) -> ClusterMetadata:
+        consumer = self._consumer
+        if self._source.busy:
+            consumer = self._spare = self._spare or Consumer(self._config)  # it joins nothing
+            consumer.poll(0)
+        named = {} if topic is None else {"topic": topic}
+        return cast(ClusterMetadata, consumer.list_topics(**named, timeout=seconds))
 
     def revoking(self, places: set[Place]) -> None:
         self.engine.leaving(self._source, places, lost=False)
@@ -127,7 +187,7 @@ class Loop:
     def __init__(self, plan: Plan, runner: Runner) -> None:
         self.plan = plan
         self._runner = runner
-        self._stop = threading.Event()
+        self._stop = Stop()
         self._running: Running | None = None
         self._thread: threading.Thread | None = None
         self._error: BaseException | None = None
@@ -147,7 +207,7 @@ class Loop:
             return self._run(to_end)
 
     def _run(self, to_end: bool) -> Stats:
-        self._running = Running(self.plan, self._runner, self._stop.is_set, to_end=to_end)
+        self._running = Running(self.plan, self._runner, self._stop, to_end=to_end)
         return self._running.run()
 
     def stop(self) -> None:
@@ -183,8 +243,3 @@ class Loop:
         self._thread = None
         if self._error is not None and error is None:
             raise self._error
-
-
-def topics_of(topics: str | Sequence[str]) -> tuple[str, ...]:
-    """One topic or several; a name that begins with ^ is a regular expression."""
-    return (topics,) if isinstance(topics, str) else tuple(topics)

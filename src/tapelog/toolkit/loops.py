@@ -17,14 +17,16 @@ from functools import partial
 from typing import Unpack
 
 from tapelog.toolkit.causal import CausalGate, CausalOrder, Known
+from tapelog.toolkit.checks import check_handler, check_options, checked_topics
 from tapelog.toolkit.clients import Cluster, producer_config, transactional_config
 from tapelog.toolkit.delivery import AtLeastOnce, AtMostOnce, Delivery, ExactlyOnce
 from tapelog.toolkit.engine import Bounds
 from tapelog.toolkit.failures import OnError, Skip, StopOnError
-from tapelog.toolkit.loop import GRACE_S, Loop, Options, Plan, topics_of
+from tapelog.toolkit.loop import GRACE_S, Loop, Options, Plan
 from tapelog.toolkit.runner import Handler, InOrder
-from tapelog.toolkit.sink import Sink
+from tapelog.toolkit.sink import Sink, Waits
 from tapelog.toolkit.transactions import Transactions
+from tapelog.toolkit.watch import PATIENCE_S
 
 BATCH_RECORDS = 500
 BATCH_SECONDS = 0.1
@@ -53,6 +55,7 @@ def exactly_once(
     then a restart aborts at once what a crash left open. A second loop with the same name fences the first, which ends
     with Fenced. Without a name one is made up, and what a crash left open lasts until `transaction_timeout`.
     """
+    check_handler(handle)
     return Loop(
         exactly_once_plan(cluster, group, topics, transactional_id, transaction_timeout, options), InOrder(handle)
     )
@@ -74,6 +77,7 @@ def at_least_once(
 
     causal: hold back records until what they depend on has been handled; see `tapelog.toolkit.causal`.
     """
+    check_handler(handle)
     return Loop(at_least_once_plan(cluster, group, topics, options, causal), InOrder(handle))
 
 
@@ -85,6 +89,7 @@ def at_most_once(
     Promise: the handler is called at most once for every record. A crash loses up to `batch_records` of them; so does
     an error, which is logged and skipped unless `on_error` says otherwise. Nothing is tried again.
     """
+    check_handler(handle)
     return Loop(at_most_once_plan(cluster, group, topics, options), InOrder(handle))
 
 
@@ -101,10 +106,9 @@ def exactly_once_plan(
         raise ValueError(f"a batch must end before its transaction does: batch_seconds >= {timeout_s:g}")
     name = transactional_id or f"{group}-{uuid.uuid4().hex}"
     config = transactional_config(cluster, name, timeout_s, options.get("producer"))
-    grace_s = options.get("grace_seconds", GRACE_S)
 
-    def deliver(stopping: Callable[[], bool]) -> Delivery:
-        return ExactlyOnce(Transactions(config, stopping, shared_id=transactional_id is not None, grace_s=grace_s))
+    def deliver(waits: Waits) -> Delivery:
+        return ExactlyOnce(Transactions(config, waits, shared_id=transactional_id is not None))
 
     return _plan(cluster, group, topics, deliver, options)
 
@@ -119,12 +123,7 @@ def at_least_once_plan(
 ) -> Plan:
     """The plan behind `at_least_once`. known: answers for the messages that were handled elsewhere or earlier."""
     config = producer_config(cluster, options.get("producer"))
-    grace_s = options.get("grace_seconds", GRACE_S)
-
-    def deliver(stopping: Callable[[], bool]) -> Delivery:
-        return AtLeastOnce(Sink(config, stopping, grace_s=grace_s))
-
-    plan = _plan(cluster, group, topics, deliver, options)
+    plan = _plan(cluster, group, topics, lambda waits: AtLeastOnce(Sink(config, waits)), options)
     if causal is None:
         return plan
     then = () if causal.then == "deliver" else (causal.then,)
@@ -134,31 +133,31 @@ def at_least_once_plan(
 def at_most_once_plan(cluster: Cluster, group: str, topics: str | Sequence[str], options: Options) -> Plan:
     """The plan behind `at_most_once`."""
     config = producer_config(cluster, options.get("producer"))
-    grace_s = options.get("grace_seconds", GRACE_S)
-    return _plan(
-        cluster, group, topics, lambda stopping: AtMostOnce(Sink(config, stopping, grace_s=grace_s)), options, Skip()
-    )
+    return _plan(cluster, group, topics, lambda waits: AtMostOnce(Sink(config, waits)), options, Skip())
 
 
 def _plan(
     cluster: Cluster,
     group: str,
     topics: str | Sequence[str],
-    deliver: Callable[[Callable[[], bool]], Delivery],
+    deliver: Callable[[Waits], Delivery],
     options: Options,
     on_error: OnError | None = None,
 ) -> Plan:
+    check_options(options)
     bounds = Bounds(options.get("batch_records", BATCH_RECORDS), options.get("batch_seconds", BATCH_SECONDS))
     if bounds.records < 1 or bounds.seconds < 0:
         raise ValueError("a batch holds at least one record and takes no negative time")
     return Plan(
         cluster,
         group,
-        topics_of(topics),
+        checked_topics(topics),
         options.get("on_error", on_error or StopOnError()),
         bounds,
         deliver,
         options.get("start", "earliest"),
         options.get("consumer", {}),
         options.get("create_topics", True),
+        grace_s=options.get("grace_seconds", GRACE_S),
+        patience_s=options.get("patience_seconds", PATIENCE_S),
     )

@@ -10,6 +10,7 @@ from tapelog.toolkit.clients import Cluster
 from tapelog.toolkit.letters import ORIGINAL_TOPIC, afresh
 from tapelog.toolkit.loops import at_least_once, exactly_once
 from tapelog.toolkit.records import Record, Send
+from tapelog.toolkit.watch import PATIENCE_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +34,14 @@ def redrive(
     limit: int | None = None,
     group: str | None = None,
     delivery: Literal["exactly_once", "at_least_once"] = "exactly_once",
+    patience_seconds: float = PATIENCE_S,
 ) -> Redriven:
     """Send the dead letters of a topic back to where they came from, and return when the topic has been read.
 
     Each goes to its `original-topic`, or to `to`, with its key, value and headers, without the headers that tell of the
     failure. Letters for which `where` is false, and letters that do not know where they came from, stay. Its progress
     is that of a consumer group (`group`): a second call goes on where the first ended; another group sees all again.
+    NoBroker or NoTopic after `patience_seconds`.
 
     >>> from tapelog.toolkit import redrive
     >>> redrive("localhost:9092", "orders.dead", limit=10)  # doctest: +SKIP
@@ -56,8 +59,11 @@ def redrive(
             taken.add(record.coordinates)
         return Send(target, record.value, record.key, afresh(record))
 
+    if delivery not in ("exactly_once", "at_least_once"):
+        raise ValueError(f'delivery={delivery!r}: "exactly_once" or "at_least_once"')
     make = exactly_once if delivery == "exactly_once" else at_least_once
-    loop = make(cluster, group=group or f"{topic}.redrive", topics=topic, handle=back)
+    name = group or f"{topic}.redrive"
+    loop = make(cluster, group=name, topics=topic, handle=back, patience_seconds=patience_seconds)
     try:
         loop.run(to_end=True)
     except _Enough:

@@ -14,17 +14,14 @@ key that failed are overtaken by later ones; where that matters, use RetryInPlac
 from __future__ import annotations
 
 import math
-import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from tapelog.toolkit.durations import seconds
-from tapelog.toolkit.failures import Decision, Instead, OnError
+from tapelog.toolkit.failures import Decision, Instead, OnError, check_policy
 from tapelog.toolkit.letters import RETRY_LEVEL, RETRY_NOT_BEFORE, letter, number, origin
-from tapelog.toolkit.records import Record
-
-TOPIC_CHARS_MAX = 249
+from tapelog.toolkit.records import Record, checked_topic
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +72,8 @@ class RetryTopics(OnError):
             seconds(delay)
         if "{delay}" not in name:
             raise ValueError(f"the name of the retry topics needs {{delay}}: {name!r}")
+        if then is not None:
+            check_policy("then", then)
         values = {"delays": delays, "name": name, "then": then or DeadLetter(), "errors": errors, "clock": clock}
         for attribute, value in values.items():
             object.__setattr__(self, attribute, value)
@@ -114,7 +113,4 @@ def plain(topics: Sequence[str]) -> Sequence[str]:
 
 def named(pattern: str, topic: str, delay: str = "") -> str:
     """The pattern filled in; a name that Kafka would refuse is refused here, early."""
-    name = pattern.replace("{topic}", topic).replace("{delay}", delay)
-    if not re.fullmatch(r"[A-Za-z0-9._-]+", name) or len(name) > TOPIC_CHARS_MAX:
-        raise ValueError(f"{name!r} is not a topic's name")
-    return name
+    return checked_topic(pattern.replace("{topic}", topic).replace("{delay}", delay))

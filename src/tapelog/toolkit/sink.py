@@ -10,10 +10,12 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from confluent_kafka.admin import ClusterMetadata
 
 from tapelog.toolkit.clients import kafka_error
 from tapelog.toolkit.records import Record, Send, as_headers
@@ -21,19 +23,38 @@ from tapelog.toolkit.records import Record, Send, as_headers
 log = logging.getLogger(__name__)
 
 FULL_QUEUE_WAIT_S = 0.1
+"""How long a full queue is waited for in one go."""
 FLUSH_STEP_S = 0.25
 
 
 class SendFailed(Exception):
     """A message could not be sent, and sending it again is no use: too large, no such topic, not allowed."""
 
-    def __init__(self, error: KafkaError) -> None:
-        super().__init__(error.str())
+    def __init__(self, error: KafkaError, topic: str | None = None) -> None:
+        super().__init__(error.str() if topic is None else f"to topic {topic!r}: {error.str()}")
         self.error = error
+        self.topic = topic
 
 
 class Interrupted(Exception):
-    """The broker did not answer, and the loop was told to stop: the outcome is unknown."""
+    """The broker did not answer, and the loop was told to stop: the outcome is unknown. `run` logs it and returns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """What a client asks while it waits for an answer, and how it pauses."""
+
+    stopping: Callable[[], bool]
+    """Whether the loop is to stop. Asked again and again during every wait; raises when there is no use in waiting."""
+    answers: Callable[[], bool] = lambda: True
+    """Whether a broker answers at all. A loop that is to stop waits `grace_s` for one that does, and for no other."""
+    pause: Callable[[float], object] = time.sleep
+    grace_s: float = 10.0
+    clock: Callable[[], float] = time.monotonic
+
+    def over(self, began: float) -> bool:
+        """Whether an answer that has been waited for since then is to be waited for no longer."""
+        return self.stopping() and (self.clock() - began > self.grace_s or not self.answers())
 
 
 PASSING = frozenset(
@@ -53,30 +74,31 @@ class Failures:
     """Which records' messages were refused by the broker, noted as the answers arrive."""
 
     def __init__(self) -> None:
-        self._noted: list[tuple[Record, KafkaError]] = []
+        self._noted: list[tuple[Record, SendFailed]] = []
         self.passing: KafkaError | None = None
 
-    def told(self, record: Record, error: KafkaError | None, message: Message) -> None:
+    def told(self, record: Record, error: KafkaError | None, message: Message | None) -> None:
         """The client's answer for one message of this record."""
         if error is None:
             return
         if error.fatal() or error.retriable() or error.code() in PASSING:
             self.passing = error
         else:
-            self._noted.append((record, error))
+            self._noted.append((record, SendFailed(error, message.topic() if message is not None else None)))
 
     def take(self) -> list[tuple[Record, SendFailed]]:
         """The records whose messages cannot be sent, each once; and start afresh."""
         noted, self._noted, self.passing = self._noted, [], None
-        first = {record.coordinates: (record, SendFailed(error)) for record, error in reversed(noted)}
+        first = {record.coordinates: (record, failure) for record, failure in reversed(noted)}
         return list(first.values())
 
     def __bool__(self) -> bool:
         return bool(self._noted) or self.passing is not None
 
 
-def enqueue(producer: Producer, record: Record, send: Send, failures: Failures) -> None:
-    """Queue a message, waiting for room when the queue is full."""
+def enqueue(producer: Producer, record: Record, send: Send, failures: Failures, waits: Waits) -> None:
+    """Queue a message, waiting for room when the queue is full. Interrupted when there is none before the end."""
+    began: float | None = None
     while True:
         try:
             producer.produce(
@@ -90,6 +112,9 @@ def enqueue(producer: Producer, record: Record, send: Send, failures: Failures) 
             )
         except BufferError:
             producer.poll(FULL_QUEUE_WAIT_S)
+            began = waits.clock() if began is None else began
+            if waits.over(began):
+                raise Interrupted("the queue of messages stayed full") from None
         else:
             return
 
@@ -108,17 +133,14 @@ class Sink:
     def __init__(
         self,
         config: Mapping[str, Any],
-        stopping: Callable[[], bool],
+        waits: Waits,
         *,
-        grace_s: float,
         make: Callable[[dict[str, Any]], Producer] = Producer,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.failures = Failures()
         self._config = dict(config)
-        self._stopping = stopping
-        self._grace_s = grace_s
-        self._make, self._clock = make, clock
+        self._waits = waits
+        self._make = make
         self._producer: Producer | None = None
 
     def send(self, record: Record, sends: Iterable[Send]) -> None:
@@ -127,11 +149,11 @@ class Sink:
             if self._producer is None:
                 self._producer = self._make(self._config)
             try:
-                enqueue(self._producer, record, send, self.failures)
+                enqueue(self._producer, record, send, self.failures, self._waits)
             except KafkaException as exception:
                 error = kafka_error(exception)
                 if not error.fatal() and error.code() not in PASSING:
-                    raise SendFailed(error) from exception
+                    raise SendFailed(error, send.topic) from exception
                 self.failures.passing = error
         if self._producer is not None:
             self._producer.poll(0)
@@ -139,9 +161,9 @@ class Sink:
     def flush(self) -> bool:
         """Wait for the answers. False when something was not stored: `failures` tells what is not worth another try."""
         if self._producer is not None:
-            began = self._clock()
+            began = self._waits.clock()
             while self._producer.flush(FLUSH_STEP_S):
-                if self._stopping() and self._clock() - began > self._grace_s:
+                if self._waits.over(began):
                     self.discard()
                     raise Interrupted("messages were not acknowledged when the loop had to stop")
         if self.failures.passing is not None:
@@ -149,6 +171,11 @@ class Sink:
             if self.failures.passing.fatal() or self.failures.passing.code() == KafkaError._FATAL:
                 self.discard()
         return not self.failures
+
+    def ask(self, topic: str, seconds: float) -> ClusterMetadata:
+        """Metadata of a topic that was sent to; KafkaException when no broker answers in time."""
+        assert self._producer is not None, "nothing was sent"
+        return cast(ClusterMetadata, self._producer.list_topics(topic, timeout=seconds))
 
     def discard(self) -> None:
         """Forget what has not been sent yet, and the producer with it."""

@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from tapelog.toolkit.beginnings import Beginnings
 from tapelog.toolkit.clients import DAMAGED
+from tapelog.toolkit.commits import Commits
 from tapelog.toolkit.inbox import Inbox
 from tapelog.toolkit.progress import Position
 from tapelog.toolkit.records import Place, Record
+from tapelog.toolkit.sink import Waits
+from tapelog.toolkit.watch import Unwatched, Watched
 
 log = logging.getLogger(__name__)
 
@@ -75,7 +79,11 @@ class Source:
         listener: Listener,
         clock: Callable[[], float],
         beginnings: Beginnings,
+        watch: Watched | None = None,
+        waits: Waits | None = None,
     ) -> None:
+        """watch: is told what comes from the cluster, and knows of topics that do not exist. waits: what a commit asks
+        while it waits."""
         self.inbox = inbox
         self._beginnings = beginnings
         self._consumer = consumer
@@ -90,6 +98,11 @@ class Source:
         self._trouble: BaseException | None = None
         self._damage: Damaged | None = None
         self._drained_by = 0.0
+        self._abandoned = False
+        self._closed = False
+        self._in_callback = False
+        self._watch = watch or Unwatched()
+        self._commits = Commits(waits or Waits(lambda: False, clock=clock))
 
     def open(self) -> None:
         """Join the group."""
@@ -101,8 +114,9 @@ class Source:
         """Up to `limit` records, after at most `wait_s` seconds; rebalances happen in here.
 
         Damaged, once everything before a damaged batch has been given out, or has waited long enough to be tried again:
-        nothing is read behind it.
+        nothing is read behind it. NoTopic, when that is an error and a topic has been missing for too long.
         """
+        self._watch.raise_missing(read=self._is_read())
         self._poll_some(limit, wait_s)
         records = self.inbox.take(self._clock(), limit)
         if self._damage is not None and not records and (not self.inbox or self._clock() >= self._drained_by):
@@ -114,6 +128,8 @@ class Source:
         self._beginnings.place(self._owned)
         room = limit - self.inbox.ready(self._clock())
         message = self._poll(self._patience(wait_s))
+        if message is not None and message.error() is None:
+            self._watch.heard()
         while message is not None and self._damage is None:
             room -= self._put(message)
             if room <= 0 or self._damage is not None:
@@ -162,6 +178,9 @@ class Source:
             if error.code() == KafkaError.INCONSISTENT_GROUP_PROTOCOL:
                 hopeless.add_note(OTHER_ASSIGNOR)
             raise hopeless
+        elif error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART and message.topic() is not None:
+            log.info("the consumer reports: %s", error.str())  # Watch says it when it stays so
+            self._watch.gone(str(message.topic()))
         else:
             log.warning("the consumer reports: %s", error.str())
         return 0
@@ -202,10 +221,15 @@ class Source:
     def _leave(self, partitions: list[TopicPartition], how: str, tell: Callable[[set[Place]], None]) -> None:
         places = {(part.topic, part.partition) for part in partitions}
         log.info("%s: %s", how, _names(places))
+        if self._abandoned:
+            return
+        self._in_callback = True
         try:
             tell(places)
         except BaseException as error:  # out of a callback of the client it would not get far
             self._trouble = error
+        finally:
+            self._in_callback = False
         if self._paused & places:  # the client would remember it, should the partition ever come back
             self._consumer.resume([TopicPartition(*place) for place in sorted(self._paused & places)])
         self._owned -= places
@@ -216,12 +240,22 @@ class Source:
         self.inbox.forget(places)
 
     @property
+    def busy(self) -> bool:
+        """Whether the consumer must be asked nothing: inside a commit it would not answer, and a question from inside a
+        rebalance callback can end the process (an assertion of confluent-kafka 2.16)."""
+        return self._in_callback or self._commits.under_way
+
+    @property
     def owned(self) -> set[Place]:
         """The partitions it reads at the moment."""
         return set(self._owned)
 
     def at_end(self) -> bool:
-        """Whether everything it owns has been read to the end and given out. Needs `enable.partition.eof`."""
+        """Whether every topic is there and everything it owns of them has been read to the end and given out. Needs
+        `enable.partition.eof`."""
+        return self._is_read() and self._watch.complete()
+
+    def _is_read(self) -> bool:
         return self._assigned and self._owned <= self._ended and not self.inbox
 
     def group_metadata(self) -> Any:
@@ -229,14 +263,27 @@ class Source:
         return self._consumer.consumer_group_metadata()
 
     def commit(self, positions: Mapping[Place, Position]) -> None:
-        """Commit as a member of the group, and wait for the answer; KafkaException when any of it failed."""
-        for part in self._consumer.commit(offsets=topic_partitions(positions), asynchronous=False):
+        """Commit as a member of the group, and wait for the answer; KafkaException when any of it failed. Interrupted
+        when the loop is to stop and no answer comes."""
+        self._commits.run(partial(self._commit, topic_partitions(positions)))
+
+    def _commit(self, parts: list[TopicPartition]) -> None:
+        for part in self._consumer.commit(offsets=parts, asynchronous=False):
             if part.error is not None:
                 raise KafkaException(part.error)
 
+    def abandon(self) -> None:
+        """Nobody works on the records any more: tell nobody of rebalances."""
+        self._abandoned = True
+
     def close(self) -> None:
-        """Leave the group."""
-        self._consumer.close()
+        """Leave the group; after a commit that nobody waits for any more, later and in its thread."""
+        if not self._closed:
+            self._closed = True
+            if self._commits.afterwards(self._consumer.close):
+                self.abandon()
+            else:
+                self._consumer.close()
 
 
 def topic_partitions(positions: Mapping[Place, Position]) -> list[TopicPartition]:

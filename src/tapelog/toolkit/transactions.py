@@ -8,7 +8,6 @@ two outcomes, committed or undone, and one exception that ends the loop: Fenced.
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -17,12 +16,15 @@ from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
 from tapelog.toolkit.clients import kafka_error
 from tapelog.toolkit.durations import Backoff
 from tapelog.toolkit.records import Record, Send
-from tapelog.toolkit.sink import PASSING, Failures, Interrupted, SendFailed, enqueue, throw_away
+from tapelog.toolkit.sink import PASSING, Failures, Interrupted, SendFailed, Waits, enqueue, throw_away
 
 log = logging.getLogger(__name__)
 
-CALL_S_MAX = 10.0
-"""How long one call may take before we look whether the loop is to stop."""
+CALL_S_MAX = 0.5
+"""How long one call may take before we look whether the loop is to stop. Repeated, it goes on where it was."""
+
+SAID_EVERY_S = 10.0
+"""How often a call that has to be repeated is logged."""
 
 FENCED = frozenset({KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH})
 BROKEN = PASSING | FENCED | {KafkaError._STATE, KafkaError._PREV_IN_PROGRESS}
@@ -56,21 +58,17 @@ class Transactions:
     def __init__(
         self,
         config: Mapping[str, Any],
-        stopping: Callable[[], bool],
+        waits: Waits,
         *,
         shared_id: bool,
-        grace_s: float,
         make: Callable[[dict[str, Any]], Producer] = Producer,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         """shared_id: whether somebody else may have this transactional id, so that being fenced is final."""
         self.failures = Failures()
         self._config = dict(config)
-        self._stopping = stopping
+        self._waits, self._clock = waits, waits.clock
         self._shared_id = shared_id
-        self._grace_s = grace_s
-        self._make, self._clock, self._sleep = make, clock, sleep
+        self._make = make
         self._timeout_s = int(self._config["transaction.timeout.ms"]) / 1000
         self._backoff = Backoff(0.1, 2.0)
         self._producer: Producer | None = None
@@ -106,14 +104,14 @@ class Transactions:
         assert producer is not None and self._began is not None
         for send in sends:
             try:
-                enqueue(producer, record, send, self.failures)
+                enqueue(producer, record, send, self.failures, self._waits)
             except KafkaException as exception:
                 error = kafka_error(exception)
                 if error.code() == KafkaError._FATAL:  # says only that something happened; the next call tells what
                     self._try(lambda: producer.commit_transaction(CALL_S_MAX))
                 if error.fatal() or error.code() in BROKEN:
                     self._undo_because(exception)
-                raise SendFailed(error) from exception
+                raise SendFailed(error, send.topic) from exception
         producer.poll(0)
 
     def commit(self, offsets: list[TopicPartition], group_metadata: Any) -> None:
@@ -152,6 +150,7 @@ class Transactions:
     def _persist(self, call: Callable[[], None]) -> None:
         """Repeat the call as long as that is what its error asks for."""
         began, attempt = self._clock(), 0
+        say_at = began
         while True:
             try:
                 return call()
@@ -159,11 +158,15 @@ class Transactions:
                 error = kafka_error(exception)
                 if error.fatal() or error.txn_requires_abort() or not error.retriable():
                     raise
-                attempt += 1
-                log.warning("once more, attempt %d: %s", attempt + 1, error.str())
-                if self._stopping() and self._clock() - began > self._grace_s:
+                if self._waits.over(began):
                     raise Interrupted(error.str()) from exception
-                self._sleep(self._backoff.wait_s(attempt))
+                slow = error.code() == KafkaError._TIMED_OUT  # it has not failed, it only takes longer than one call
+                if self._clock() >= (began + SAID_EVERY_S if slow else began) and self._clock() >= say_at:
+                    log.warning("once more, after %.3g s: %s", self._clock() - began, error.str())
+                    say_at = self._clock() + SAID_EVERY_S
+                if not slow:
+                    attempt += 1
+                    self._waits.pause(self._backoff.wait_s(attempt))
 
     def _undo_because(self, exception: KafkaException) -> None:
         error, began = kafka_error(exception), self._began

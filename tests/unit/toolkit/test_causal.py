@@ -13,7 +13,7 @@ from tapelog.toolkit.delivery import AtLeastOnce
 from tapelog.toolkit.failures import StopOnError
 from tapelog.toolkit.records import Record, as_headers
 from tapelog.toolkit.retry import DeadLetter
-from tapelog.toolkit.sink import Sink
+from tapelog.toolkit.sink import Sink, Waits
 from tests.unit.toolkit.fakes import Bench, FakeProducer, offsets, record
 
 
@@ -128,7 +128,7 @@ def bench(order: CausalOrder, **more: Any) -> tuple[Bench, list[str], FakeProduc
     """A loop at least once with a causal gate."""
     seen: list[str] = []
     producer = FakeProducer()
-    sink = Sink({}, lambda: False, grace_s=1, make=lambda _: producer)  # type: ignore[arg-type, return-value]
+    sink = Sink({}, Waits(lambda: False), make=lambda _: producer)  # type: ignore[arg-type, return-value]
     run = Bench(AtLeastOnce(sink), lambda one: seen.append(one.text()), gate=CausalGate(order), **more)
     run.owns(0, 1)
     return run, seen, producer

@@ -9,7 +9,7 @@ from confluent_kafka import KafkaError
 
 from tapelog.toolkit import Again, Decision, Instead, OnError, Record, Send, SendFailed, Skip
 from tapelog.toolkit.delivery import AtLeastOnce, AtMostOnce, ExactlyOnce
-from tapelog.toolkit.sink import Sink
+from tapelog.toolkit.sink import Sink, Waits
 from tapelog.toolkit.transactions import Transactions
 from tests.unit.toolkit.fakes import Bench, Clock, FakeProducer, error
 
@@ -57,10 +57,10 @@ def bench(kind: str, handle: Any, producer: FakeProducer | None = None, **more: 
         return False
 
     if kind == "exactly":
-        transactions = Transactions(config, never, shared_id=True, grace_s=1, make=make, clock=clock)
+        transactions = Transactions(config, Waits(never, clock=clock), shared_id=True, make=make)
         return Bench(ExactlyOnce(transactions), handle, clock=clock, **more), producer
     plain = {"least": AtLeastOnce, "most": AtMostOnce}[kind]
-    return Bench(plain(Sink({}, never, grace_s=1, make=make, clock=clock)), handle, clock=clock, **more), producer
+    return Bench(plain(Sink({}, Waits(never, clock=clock), make=make)), handle, clock=clock, **more), producer
 
 
 def values(producer: FakeProducer) -> list[str]:

@@ -8,12 +8,14 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from tapelog.toolkit import Fenced, Interrupted, Send, SendFailed
-from tapelog.toolkit.transactions import Transactions, Undone
+from tapelog.toolkit.sink import Waits
+from tapelog.toolkit.transactions import CALL_S_MAX, SAID_EVERY_S, Transactions, Undone
 from tests.unit.toolkit.fakes import Clock, FakeProducer, error, record
 
 OFFSETS = [TopicPartition("in", 0, 5)]
 FENCED = error(KafkaError._FENCED, fatal=True)
 BUSY = error(KafkaError.COORDINATOR_NOT_AVAILABLE, retriable=True)
+SLOW = error(KafkaError._TIMED_OUT, retriable=True)
 ABORT = error(KafkaError.ILLEGAL_GENERATION, abort=True)
 
 
@@ -24,15 +26,13 @@ class World:
         self.clock = Clock()
         self.made: list[FakeProducer] = []
         self.stopping = False
+        self.answering = True
         config = {"transactional.id": "t", "transaction.timeout.ms": 30_000}
         self.transactions = Transactions(
             config,
-            lambda: self.stopping,
+            Waits(lambda: self.stopping, lambda: self.answering, self.clock.pass_, 5.0, self.clock),
             shared_id=shared_id,
-            grace_s=5.0,
             make=self._make,
-            clock=self.clock,
-            sleep=self.clock.pass_,
         )
 
     def _make(self, config: dict[str, Any]) -> Any:
@@ -188,3 +188,44 @@ def test_a_silent_broker_does_not_keep_a_loop_that_is_to_stop() -> None:
     with pytest.raises(Interrupted):
         world.commit()
     assert 5 < world.clock() - before < 10
+
+
+@pytest.mark.parametrize("call", ["offsets", "commit"])
+def test_a_loop_that_is_to_stop_does_not_wait_when_no_broker_answers(call: str) -> None:
+    world = World()
+    producer = world.begun()
+    producer.plan(call, *[SLOW] * 99)
+    world.stopping, world.answering = True, False
+    with pytest.raises(Interrupted):
+        world.commit()
+    assert producer.calls.count(call) == 1, "asked once, and not again"
+
+
+def test_nor_before_it_has_begun() -> None:
+    world = World()
+    producer = FakeProducer()
+    producer.plan("init", *[SLOW] * 99)
+    world.transactions._make = lambda config: producer  # type: ignore[assignment, return-value]
+    world.stopping, world.answering = True, False
+    with pytest.raises(Interrupted):
+        world.transactions.prepare()
+    assert producer.calls == ["init"]
+
+
+def test_a_call_that_takes_longer_goes_on_at_once_and_is_not_logged_each_time(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    world = World()
+    producer = world.begun()
+    producer.plan("commit", *[SLOW] * 90)
+    original = producer.commit_transaction
+
+    def commit(timeout: float) -> None:
+        world.clock.pass_(timeout)
+        original(timeout)
+
+    producer.commit_transaction = commit  # type: ignore[method-assign]
+    before = world.clock()
+    world.commit()
+    assert world.clock() - before == 91 * CALL_S_MAX, "no pauses between"
+    assert len(caplog.messages) == 91 * CALL_S_MAX // SAID_EVERY_S

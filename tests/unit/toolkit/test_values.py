@@ -26,6 +26,13 @@ def test_a_record_comes_from_a_message_whole() -> None:
     assert one.coordinates == "in[2]@9"
 
 
+def test_a_record_for_a_test_is_made_of_what_a_handler_looks_at() -> None:
+    one = Record.example("tea", key="42", headers={"from": "shop"}, topic="orders")
+    assert (one.text(), one.key, one.header("from"), one.coordinates) == ("tea", b"42", b"shop", "orders[0]@0")
+    assert Record.example(Send.json("orders", {"n": 1}).value).json() == {"n": 1}
+    assert Record.example().value is None and Record.example(b"\xff").data == b"\xff"
+
+
 def test_the_last_header_of_a_name_counts() -> None:
     one = record(1, headers=(("a", b"1"), ("b", None), ("a", b"2")))
     assert (one.header("a"), one.header("b"), one.header("c")) == (b"2", None, None)

@@ -6,10 +6,12 @@ import asyncio
 import threading
 from collections.abc import Callable
 from types import TracebackType
+from typing import cast, get_args
 
 from tapelog.toolkit import loop as sync
 from tapelog.toolkit.aio.runner import Handler, Lanes, Order
 from tapelog.toolkit.engine import Stats
+from tapelog.toolkit.signals import Stop
 
 CONCURRENCY = 100
 
@@ -21,6 +23,16 @@ class Options(sync.Options, total=False):
     """What stays in order: "partition" unless told otherwise; "key" lets the keys of a partition run side by side."""
     concurrency: int
     """How many handlers run at once at most."""
+
+
+def without_own(options: Options) -> sync.Options:
+    """The options that sync loops have too; the others are checked here."""
+    if options.get("order", "partition") not in get_args(Order):
+        raise ValueError(f"order={options['order']!r}: one of {', '.join(get_args(Order))}")
+    if options.get("concurrency", 1) < 1:
+        raise ValueError("concurrency: one handler at least must be able to run")
+    shared = {name: value for name, value in options.items() if name not in ("order", "concurrency")}
+    return cast(sync.Options, shared)
 
 
 class Loop:
@@ -40,7 +52,7 @@ class Loop:
         self.plan = plan
         self._handle, self._order, self._concurrency = handle, order, concurrency
         self.event_loop: asyncio.AbstractEventLoop | None = None
-        self._stop = threading.Event()
+        self._stop = Stop()
         self._running: sync.Running | None = None
         self._task: asyncio.Task[Stats] | None = None
 
@@ -54,7 +66,7 @@ class Loop:
         self._stop.clear()
         event_loop = self.event_loop = asyncio.get_running_loop()
         lanes = Lanes(self._handle, event_loop, order=self._order, concurrency=self._concurrency)
-        self._running = sync.Running(self.plan, lanes, self._stop.is_set, to_end=to_end)
+        self._running = sync.Running(self.plan, lanes, self._stop, to_end=to_end)
         ended = _in_thread(self._running.run, event_loop, f"loop-{self.plan.group}")
         cancelled: asyncio.CancelledError | None = None
         while not ended.done():

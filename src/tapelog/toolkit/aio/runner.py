@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import time
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from typing import Literal, TypeAlias
@@ -15,6 +16,16 @@ Handler: TypeAlias = Callable[[Record], Awaitable[Sends]]
 
 Order: TypeAlias = Literal["partition", "key"]
 """What is kept in order: the records of a partition, or only those of a partition that have the same key."""
+
+
+def awaitable(result: Awaitable[Sends]) -> Awaitable[Sends]:
+    """What a handler returned, if it can be awaited."""
+    if not inspect.isawaitable(result):
+        raise TypeError(
+            f"the handler is not async, it returned {type(result).__name__}: write `async def`, or use the loop of the "
+            "same name in tapelog.toolkit"
+        )
+    return result
 
 
 class Lanes:
@@ -69,7 +80,7 @@ class Lanes:
                 if outcomes and self._clock() >= deadline:
                     break
                 try:
-                    outcomes.append(Outcome(record, as_sends(await self._handle(record))))
+                    outcomes.append(Outcome(record, as_sends(await awaitable(self._handle(record)))))
                 except asyncio.CancelledError:
                     break
                 except Exception as error:

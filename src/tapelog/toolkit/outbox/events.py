@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 import uuid
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from tapelog.toolkit.records import ID_HEADER, Record, Send, as_headers, with_headers
+from tapelog.toolkit.records import ID_HEADER, Record, Send, as_bytes, as_headers, with_headers
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,15 @@ class Outbox(ABC):
     def open(self) -> bool:
         """The relay's side: connect if necessary, and become the one relay. False when another is."""
 
+    def ensure(self, db: Executes, *, exists: bool, where: str) -> None:
+        """The relay's side: create the table when it is missing, and say so. The application usually creates it first,
+        so this may be the wrong database."""
+        if not exists:
+            self.create(db)
+            log.warning(
+                "no table %s in %s: made it; is this the database that the application writes to?", self.table, where
+            )
+
     @abstractmethod
     def pending(self, limit: int) -> list[Event]:
         """The first events, in order."""
@@ -99,8 +111,4 @@ class Outbox(ABC):
 
 def _row(send: Send, name: str | None) -> tuple[str, str, bytes | None, bytes | None, str]:
     pairs = [(key, None if value is None else value.decode("latin-1")) for key, value in as_headers(send.headers)]
-    return name or str(uuid.uuid4()), send.topic, _bytes(send.key), _bytes(send.value), json.dumps(pairs)
-
-
-def _bytes(value: str | bytes | None) -> bytes | None:
-    return value.encode() if isinstance(value, str) else value
+    return name or str(uuid.uuid4()), send.topic, as_bytes(send.key), as_bytes(send.value), json.dumps(pairs)

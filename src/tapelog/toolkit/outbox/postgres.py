@@ -53,7 +53,8 @@ class PostgresOutbox(Outbox):
             row = self._db.execute("SELECT pg_try_advisory_lock(%s)", (key,)).fetchone()
             self._ours = row is not None and bool(row[0])
             if self._ours:
-                self.create(self._db)
+                (found,) = self._db.execute("SELECT to_regclass(%s) IS NOT NULL", (self.table,)).fetchone() or (False,)
+                self.ensure(self._db, exists=bool(found), where=f"the database {self._db.info.dbname!r}")
         return self._ours
 
     def pending(self, limit: int) -> list[Event]:

@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Literal, Self
 
-from tapelog.toolkit.clients import Cluster, producer_config
+from tapelog.toolkit.clients import Cluster, address_of, producer_config
 from tapelog.toolkit.loop import GRACE_S
 from tapelog.toolkit.outbox.events import Outbox
-from tapelog.toolkit.signals import StopOnSignal
-from tapelog.toolkit.sink import SendFailed, Sink
+from tapelog.toolkit.signals import Stop, StopOnSignal
+from tapelog.toolkit.sink import Interrupted, SendFailed, Sink, Waits
+from tapelog.toolkit.watch import PATIENCE_S, Watch
 
 log = logging.getLogger(__name__)
 
@@ -27,6 +28,9 @@ class Relay:
     on_refused: what to do with an event that the broker refuses (too large, no such topic, not allowed): "stop" ends
     the relay with SendFailed, "park" leaves it in the table, marked with the reason, and goes on.
 
+    patience_seconds: how long `run(until_empty=True)` waits for a broker that does not answer, before it raises
+    NoBroker. `run()` waits for ever; it logs that no broker answers after this time, or after 8 s if that is less.
+
     As a context manager it runs in a thread of its own.
     """
 
@@ -39,13 +43,18 @@ class Relay:
         poll_seconds: float = POLL_SECONDS,
         on_refused: Literal["stop", "park"] = "stop",
         producer: Mapping[str, Any] | None = None,
+        patience_seconds: float = PATIENCE_S,
     ) -> None:
+        if on_refused not in ("stop", "park"):
+            raise ValueError(f'on_refused={on_refused!r}: "stop" or "park"')
         self.published = 0
         self._outbox = outbox
         self._config = {**producer_config(cluster, producer), "message.timeout.ms": 0}  # a late event is still an event
         self._batch_records, self._poll_seconds, self._on_refused = batch_records, poll_seconds, on_refused
-        self._stop = threading.Event()
+        self._patience_s = patience_seconds
+        self._stop = Stop()
         self._one_by_one = 0
+        self._topic = ""
         self._thread: threading.Thread | None = None
         self._error: BaseException | None = None
 
@@ -58,35 +67,53 @@ class Relay:
             return self._run(until_empty)
 
     def _run(self, until_empty: bool) -> int:
-        sink = Sink(self._config, self._stop.is_set, grace_s=GRACE_S)
+        sink: Sink
+        watch = Watch(
+            lambda _, seconds: sink.ask(self._topic, seconds),
+            address_of(self._config),
+            (),
+            patience_s=self._patience_s,
+            raises=until_empty,
+        )
+
+        def stopping() -> bool:
+            if not self._stop.is_set():
+                watch.look()  # it is asked only while the broker's answers are waited for
+            return self._stop.is_set()
+
+        sink = Sink(self._config, Waits(stopping, watch.answers, self._stop.wait, GRACE_S))
         before = self.published
         try:
             while not self._stop.is_set():
                 if not self._outbox.open():
                     log.debug("another relay works on this outbox")
-                elif self._publish(sink):
+                elif self._publish(sink, watch):
                     continue
                 elif until_empty:
                     break
                 self._stop.wait(self._poll_seconds)
+        except Interrupted as error:
+            log.warning("stopped before the broker answered; events that were not published stay: %s", error)
         finally:
             self._outbox.close()
             sink.discard()
         return self.published - before
 
-    def _publish(self, sink: Sink) -> int:
+    def _publish(self, sink: Sink, watch: Watch) -> int:
         """One batch: how many events were taken."""
         limit = 1 if self._one_by_one else self._batch_records
         events = {event.seq: event for event in self._outbox.pending(limit)}
         if not events:
             return 0
-        refused: dict[int, SendFailed] = {}
+        refused: dict[int, Exception] = {}
         for event in events.values():
+            self._topic = event.topic
             try:
                 sink.send(event.record(), [event.send()])
-            except SendFailed as failure:
+            except (SendFailed, ValueError, TypeError) as failure:  # the latter: a row that is no message
                 refused[event.seq] = failure
         stored = sink.flush()
+        watch.heard()
         refused |= {record.offset: reason for record, reason in sink.failures.take()}
         if not stored and not refused:
             return 1  # none of it counts: the producer was replaced, once more

@@ -52,7 +52,10 @@ class SQLiteOutbox(Outbox):
             self._db = sqlite3.connect(
                 self._path, timeout=self._busy_timeout, isolation_level=None, check_same_thread=False
             )
-            self.create(self._db)
+            found = self._db.execute(
+                "SELECT 1 FROM sqlite_master WHERE type = 'table' AND lower(name) = ?", (self.table.lower(),)
+            )
+            self.ensure(self._db, exists=found.fetchone() is not None, where=self._path)
         return True
 
     def pending(self, limit: int) -> list[Event]:
