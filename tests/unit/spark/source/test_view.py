@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tapelog.client import pool
 from tapelog.spark.plan import ReadOptions, read_options
 from tapelog.spark.plan.stored import History, Stored
 from tapelog.spark.plan.tasks import Task
@@ -50,6 +51,14 @@ def test_whoever_says_how_to_cut_is_obeyed(tasks: Any) -> None:
     assert tasks(400, 2, minPartitions="3") == [(one,) for one in RANGES]
 
 
+@pytest.fixture
+def empty_pool() -> Iterator[None]:
+    """What a view leaves for the next one is closed: other tests count what is there."""
+    yield
+    pool._POOL.close()
+
+
+@pytest.mark.usefixtures("empty_pool")
 def test_each_view_asks_about_topics_anew_though_the_cluster_that_it_is_lent_was_asked_before() -> None:
     with FakeCluster() as fake:
         settings = fake.connect().settings
@@ -67,6 +76,7 @@ def test_each_view_asks_about_topics_anew_though_the_cluster_that_it_is_lent_was
         assert fake.brokers[1].connections == 1
 
 
+@pytest.mark.usefixtures("empty_pool")
 def test_only_a_log_that_has_its_first_leader_was_never_cut_back() -> None:
     with FakeCluster() as fake:
         fake.end = 7
