@@ -6,6 +6,7 @@ It says `handled` for each record, and `ended` when `run` has returned. Without 
 from __future__ import annotations
 
 import asyncio
+import signal
 import sqlite3
 import sys
 from contextlib import suppress
@@ -40,6 +41,7 @@ async def handle_later(record: Record) -> Send | None:
 
 def main(kind: str, bootstrap: str, topic: str, store: str) -> None:
     """Run until interrupted."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job inherits that it is ignored
     where = {"group": "g", "topics": topic, "patience_seconds": 0.5}
     if kind == "relay":
         outbox, db = SQLiteOutbox(store), sqlite3.connect(store)
