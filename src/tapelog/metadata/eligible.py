@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tapelog.base.config import BrokerSettings
-from tapelog.metadata.config_layers import Layers
 from tapelog.metadata.electorate import ELR_FEATURE, MIN_ISR, elr_enabled
 from tapelog.metadata.image import RESOURCE_BROKER, RESOURCE_TOPIC, ConfigKey, MetadataImage
 from tapelog.metadata.outcome import Outcome
@@ -50,6 +49,11 @@ def check_configs(image: MetadataImage, key: ConfigKey, new: dict[str, str]) -> 
         )
 
 
+def minimum_due(image: MetadataImage) -> bool:
+    """Whether brokers may disagree about min.insync.replicas, so that write_minimum has something to write."""
+    return elr_enabled(image) and (minimum_unwritten(image) or bool(_of_single_brokers(image)))
+
+
 def minimum_unwritten(image: MetadataImage) -> bool:
     """Whether the cluster's min.insync.replicas has still to be written down."""
     return elr_enabled(image) and MIN_ISR not in image.config(RESOURCE_BROKER, "")
@@ -57,7 +61,8 @@ def minimum_unwritten(image: MetadataImage) -> bool:
 
 def write_minimum(image: MetadataImage, settings: BrokerSettings) -> Outcome[None]:
     """Write down min.insync.replicas for the whole cluster, as Kafka's controller does: brokers must agree on it."""
-    return Outcome([_minimum(image, settings)] if minimum_unwritten(image) else [], None)
+    configs = _agreement(image, settings) if elr_enabled(image) else []
+    return Outcome([*configs, *after_configs(image, configs)], None)
 
 
 def with_minimum(
@@ -67,13 +72,25 @@ def with_minimum(
     begin = any(
         isinstance(one, FeatureLevelRecord) and one.name == ELR_FEATURE and one.feature_level for one in changed
     )
-    missing = begin and MIN_ISR not in image.config(RESOURCE_BROKER, "")
-    return [*changed, _minimum(image, settings)] if missing else list(changed)
+    return [*changed, *_agreement(image, settings)] if begin else list(changed)
 
 
-def _minimum(image: MetadataImage, settings: BrokerSettings) -> ConfigRecord:
-    value = Layers(image, settings, None).text(MIN_ISR)
-    return ConfigRecord(resource_type=RESOURCE_BROKER, resource_name="", name=MIN_ISR, value=value)
+def _agreement(image: MetadataImage, settings: BrokerSettings) -> list[ConfigRecord]:
+    """The cluster's value if there is none, and the end of every broker's own, of unregistered brokers too.
+
+    A leader with a smaller minimum of its own would acknowledge records that eligible replicas lack."""
+    records = [_config(name, None) for name in _of_single_brokers(image)]
+    if MIN_ISR not in image.config(RESOURCE_BROKER, ""):
+        records.append(_config("", settings.string(MIN_ISR)))
+    return records
+
+
+def _of_single_brokers(image: MetadataImage) -> list[str]:
+    return [name for (kind, name), own in image.configs.items() if kind == RESOURCE_BROKER and name and MIN_ISR in own]
+
+
+def _config(broker: str, value: str | None) -> ConfigRecord:
+    return ConfigRecord(resource_type=RESOURCE_BROKER, resource_name=broker, name=MIN_ISR, value=value)
 
 
 def forget(image: MetadataImage) -> list[PartitionChangeRecord]:

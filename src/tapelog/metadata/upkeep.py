@@ -3,7 +3,8 @@
 - Brokers that were not heard of for a session are fenced, all that are due at once.
 - Every leader.imbalance.check.interval.seconds, preferred leaders get their partitions back.
 - Every unclean.leader.election.interval.ms, leaderless partitions of topics that allow it get an unclean leader.
-- With eligible leader replicas, min.insync.replicas of the cluster is written down: it must be the same everywhere.
+- With eligible leader replicas, min.insync.replicas of the cluster is written down and those of single brokers are
+  removed: it must be the same everywhere.
 
 `tick` decides on an image and gives records like every other operation of the controller; `due_ms` says when to call
 it next. Both are for the active controller alone.
@@ -33,18 +34,20 @@ class Upkeep:
         self.sessions = sessions
         self._balance_ms = 0
         self._unclean_ms = 0
+        self._minimum_due = False
 
     def begin(self, image: MetadataImage) -> None:
         """A new active controller: intervals start now."""
         now_ms = self.sessions.now_ms()
         self._balance_ms = now_ms + self._balance_interval_ms()
         self._unclean_ms = now_ms
+        self._minimum_due = eligible.minimum_due(image)
 
     def due_ms(self, image: MetadataImage) -> int:
         """When the next tick has something to do, in monotonic milliseconds; never without a clock."""
         if not self.sessions.timed:
             return NEVER_MS
-        if eligible.minimum_unwritten(image):
+        if self._minimum_due or eligible.minimum_unwritten(image):
             return self.sessions.now_ms()
         return min(self.sessions.next_end_ms(image), self._balance_ms, self._unclean_ms)
 
@@ -56,7 +59,8 @@ class Upkeep:
         """Records for whatever is due; fencing first, since it decides who may lead."""
         from tapelog.metadata import elect_leaders, heartbeat
 
-        if eligible.minimum_unwritten(image):
+        if self._minimum_due or eligible.minimum_unwritten(image):
+            self._minimum_due = False
             return eligible.write_minimum(image, self.settings)
         silent = self.sessions.silent(image)
         if silent:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from tapelog.metadata.image import NO_LEADER, RESOURCE_BROKER, RESOURCE_TOPIC
+from tapelog.metadata.outcome import Outcome
+from tapelog.metadata.record_types import ConfigRecord
 from tapelog.wire.errors import ErrorCode
 from tapelog.wire.messages.incremental_alter_configs_request import (
     AlterableConfig,
@@ -87,3 +89,27 @@ def test_a_feature_waits_for_every_node_to_support_it() -> None:
     old.features = [item for item in old.features if not item[0].startswith("eligible")]
     desk.run(lambda image: desk.controller.register_broker(image, old))
     assert level(desk, 1) == ErrorCode.INVALID_UPDATE_VERSION
+
+
+def test_brokers_lose_their_own_minimum_when_eligible_leader_replicas_begin_to_be_kept() -> None:
+    desk = Desk(brokers=2, elr=False, settings={"min.insync.replicas": "2"})
+    for broker in ("1", "2"):
+        assert configure(desk, RESOURCE_BROKER, broker, "1") == 0
+    desk.run(lambda image: desk.controller.unregister_broker(image, 2))
+    assert level(desk, 1) == 0
+    assert desk.image.config(RESOURCE_BROKER, "")["min.insync.replicas"] == "2"
+    assert "min.insync.replicas" not in desk.image.config(RESOURCE_BROKER, "1")
+    assert "min.insync.replicas" not in desk.image.config(RESOURCE_BROKER, "2")
+
+
+def test_a_new_active_controller_removes_a_brokers_own_minimum_and_what_it_made_eligible() -> None:
+    desk = Desk(brokers=2, settings={"min.insync.replicas": "2"})
+    desk.create("t", [1, 2])
+    desk.silence(2)
+    assert desk.state() == (1, (1,), (2,))
+    own = ConfigRecord(resource_type=RESOURCE_BROKER, resource_name="1", name="min.insync.replicas", value="1")
+    desk.run(lambda image: Outcome([own], None))  # an earlier version kept it
+    desk.controller.activate(desk.image)
+    desk.tick()
+    assert "min.insync.replicas" not in desk.image.config(RESOURCE_BROKER, "1")
+    assert desk.state() == (1, (1,), ())
