@@ -96,7 +96,12 @@ def lines_until(process: subprocess.Popen[str], pattern: str) -> list[str]:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_without_a_terminal_it_prints_lines_until_told_to_stop(free_port: int, number: signal.Signals) -> None:
     command = [*COMMAND, "--port", str(free_port)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as demo:
+
+    def heard() -> None:
+        signal.signal(number, signal.SIG_DFL)  # under nohup, or in the background of a shell, it would be ignored
+
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, preexec_fn=heard) as demo:
         seen = lines_until(demo, r"orders .* · analytics lag .* · billing lag .* s\)")
         assert f"ready 127.0.0.1:{free_port}" in seen
         assert any(line.startswith(f"kcat -b 127.0.0.1:{free_port}") for line in seen)
