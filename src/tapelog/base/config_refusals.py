@@ -19,7 +19,7 @@ from tapelog.base.config import (
     nearest,
     unknown_setting,
 )
-from tapelog.base.config_classes import NO_EFFECT, PROTOCOL_MAP, REFUSED
+from tapelog.base.config_classes import NO_EFFECT, NOT_DYNAMIC, PROTOCOL_MAP, REFUSED
 from tapelog.base.config_values import canonical, check, split_list
 from tapelog.base.kafka_configs import CLIENT_METRICS, GROUP
 
@@ -106,6 +106,11 @@ def refusal(name: str, value: str) -> str | None:
     """Why a broker cannot have this setting, in a sentence; None if it can, or if nothing is known of the name."""
     reason = _listener_reason(name, value) if name.startswith(LISTENER_PREFIX) else _reason(name, value)
     return f"{name}: {reason}" if reason is not None else None
+
+
+def in_force(name: str, value: str) -> bool:
+    """Whether a stored change of a broker counts: it could be made today, and without a restart."""
+    return name not in NOT_DYNAMIC and refusal(name, value) is None
 
 
 def remark(name: str) -> str | None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from tapelog.base.config import BROKER_QUOTA_ROWS, BROKER_ROWS, TOPIC_DEFAULTS, TOPIC_ROWS, BrokerSettings
-from tapelog.base.config_classes import NOT_DYNAMIC
+from tapelog.base.config_refusals import in_force
 from tapelog.base.config_values import STRING, canonical
 from tapelog.base.kafka_configs import BROKER_SYNONYMS, INTERNAL, TOPIC_SYNONYMS
 from tapelog.metadata.image import RESOURCE_BROKER, MetadataImage
@@ -86,9 +86,9 @@ class Layers:
 
 def _in_force(dynamic: Mapping[str, str]) -> Mapping[str, str]:
     """Without what a change cannot bring into force. Such changes are refused; earlier versions kept them."""
-    if NOT_DYNAMIC.isdisjoint(dynamic):
+    if all(in_force(name, value) for name, value in dynamic.items()):
         return dynamic
-    return {name: value for name, value in dynamic.items() if name not in NOT_DYNAMIC}
+    return {name: value for name, value in dynamic.items() if in_force(name, value)}
 
 
 class TopicEntry:

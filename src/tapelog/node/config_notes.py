@@ -10,8 +10,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from tapelog.base.config_classes import NOT_DYNAMIC
-from tapelog.base.config_refusals import remark
+from tapelog.base.config_refusals import in_force, remark
 from tapelog.metadata.image import (
     RESOURCE_BROKER,
     RESOURCE_CLIENT_METRICS,
@@ -58,7 +57,7 @@ def _lines(image: MetadataImage, before: MetadataImage, keys: Iterable[ConfigKey
             if old.get(name) == value:
                 continue
             if kind == RESOURCE_BROKER:
-                line = f"{name} is stored for brokers, but not in force" if name in NOT_DYNAMIC else remark(name)
+                line = f"{name} is stored for brokers, but not in force" if not in_force(name, value) else remark(name)
             else:
                 noted = remark(name)
                 line = f"{_KINDS.get(kind, 'resource')} {resource}: {noted}" if noted is not None else None

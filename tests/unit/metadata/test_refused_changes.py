@@ -146,3 +146,23 @@ def test_what_was_kept_before_is_not_in_force_and_stands_in_nobodys_way(
     assert alter(cluster, resource(RESOURCE_BROKER, broker, ("log.retention.ms", SET, "5"))) == [0]
     assert alter(cluster, resource(RESOURCE_BROKER, broker, (name, DELETE, None))) == [0]
     assert cluster.image.config(RESOURCE_BROKER, broker) == {"log.retention.ms": "5"}
+
+
+@pytest.mark.parametrize("broker", ["1", ""])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("listener.name.external.ssl.keystore.location", "/k.jks"),
+        ("listener.name.external.plain.sasl.jaas.config", "x"),
+        ("super.users", "User:a"),
+    ],
+)
+def test_what_would_be_refused_today_is_not_shown_behind_a_listeners_name_either(
+    broker: str, name: str, value: str
+) -> None:
+    cluster = Cluster(settings=NODE)
+    kept(cluster, broker, name, value)
+    assert name not in by_name(describe(cluster, RESOURCE_BROKER, "1"))
+    assert Layers(cluster.image, BrokerSettings(NODE), 1).text(name) is None
+    assert alter(cluster, resource(RESOURCE_BROKER, broker, (name, DELETE, None))) == [0]
+    assert cluster.image.configs == {}

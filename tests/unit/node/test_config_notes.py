@@ -84,11 +84,14 @@ def test_an_unknown_name_is_kept_and_warned_of(caplog: pytest.LogCaptureFixture)
     assert said(caplog) == ["unknown setting num.netwok.threads: kept, not used; did you mean 'num.network.threads'?"]
 
 
-def test_what_the_metadata_keeps_and_is_not_in_force_is_told_at_the_start(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("name", ["listeners", "listener.name.x.ssl.keystore.location"])
+def test_what_the_metadata_keeps_and_is_not_in_force_is_told_at_the_start(
+    name: str, caplog: pytest.LogCaptureFixture
+) -> None:
     rig = Rig()
-    record = ConfigRecord(resource_type=RESOURCE_BROKER, resource_name="1", name="listeners", value="SSL://h:1")
+    record = ConfigRecord(resource_type=RESOURCE_BROKER, resource_name="1", name=name, value="SSL://h:1")
     rig.node.core.change_metadata(lambda image: Outcome([record], None), lambda answer: None)
     rig.node.settle()
     said(caplog)
     rig.reboot(rig.node.stop)
-    assert said(caplog) == ["listeners is stored for brokers, but not in force"]
+    assert said(caplog) == [f"{name} is stored for brokers, but not in force"]
