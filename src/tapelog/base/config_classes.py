@@ -244,6 +244,9 @@ REFUSED: Final[dict[str, str]] = {name: reason for reason, names in _REFUSED for
 AT_START: Final[frozenset[str]] = frozenset(("remote.log.manager.copier.thread.pool.size", "remote.log.reader.threads"))
 """Kafka's brokers take a change of these while they run; here they are read when a node starts."""
 
+WRITTEN_MIN_ISR: Final = "tapelog.min.insync.replicas.written"
+"""Stored for all brokers: min.insync.replicas as the controller wrote it. An operator's change removes it."""
+
 LISTENERS: Final = "listeners"
 PROTOCOL_MAP: Final = "listener.security.protocol.map"
 

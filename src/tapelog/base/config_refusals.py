@@ -19,7 +19,7 @@ from tapelog.base.config import (
     nearest,
     unknown_setting,
 )
-from tapelog.base.config_classes import NO_EFFECT, NOT_DYNAMIC, PROTOCOL_MAP, REFUSED
+from tapelog.base.config_classes import NO_EFFECT, NOT_DYNAMIC, PROTOCOL_MAP, REFUSED, WRITTEN_MIN_ISR
 from tapelog.base.config_values import canonical, check, split_list
 from tapelog.base.kafka_configs import CLIENT_METRICS, GROUP
 
@@ -41,6 +41,7 @@ _BESIDE: Final[dict[str, str]] = {
     "quota.consumer.default": REFUSED["client.quota.callback.class"],
     "quota.producer.default": REFUSED["client.quota.callback.class"],
     "super.users": _ACLS,
+    WRITTEN_MIN_ISR: "only the controller writes it; set min.insync.replicas",
 }
 _NO_CLASSES: Final = REFUSED["security.providers"]
 # Kafka passes settings with these beginnings on to parts that are not here; those with these endings name Java classes.

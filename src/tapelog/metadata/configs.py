@@ -214,6 +214,7 @@ def _operated(
         else:
             items = [item for item in items if item not in given]
         values[config.name] = ",".join(items)
+    eligible.by_operator(key, [config.name for config in configs], values)
     return values
 
 

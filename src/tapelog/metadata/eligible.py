@@ -7,9 +7,11 @@ nothing can have moved. Called by controller.py (configs) and features.py.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from tapelog.base.config import BrokerSettings
+from tapelog.base.config_classes import WRITTEN_MIN_ISR
+from tapelog.base.config_values import parse_whole
 from tapelog.metadata.electorate import ELR_FEATURE, MIN_ISR, elr_enabled
 from tapelog.metadata.image import RESOURCE_BROKER, RESOURCE_TOPIC, ConfigKey, MetadataImage
 from tapelog.metadata.outcome import Outcome
@@ -49,9 +51,9 @@ def check_configs(image: MetadataImage, key: ConfigKey, new: dict[str, str]) -> 
         )
 
 
-def minimum_due(image: MetadataImage) -> bool:
-    """Whether brokers may disagree about min.insync.replicas, so that write_minimum has something to write."""
-    return elr_enabled(image) and (minimum_unwritten(image) or bool(_of_single_brokers(image)))
+def minimum_due(image: MetadataImage, settings: BrokerSettings) -> bool:
+    """Whether write_minimum has something to write."""
+    return elr_enabled(image) and bool(_agreement(image, settings))
 
 
 def minimum_unwritten(image: MetadataImage) -> bool:
@@ -60,9 +62,17 @@ def minimum_unwritten(image: MetadataImage) -> bool:
 
 
 def write_minimum(image: MetadataImage, settings: BrokerSettings) -> Outcome[None]:
-    """Write down min.insync.replicas for the whole cluster, as Kafka's controller does: brokers must agree on it."""
+    """Write down min.insync.replicas for the whole cluster, as Kafka's controller does: brokers must agree on it.
+
+    A value that nobody changed is raised to the one in the settings: the cluster has grown since."""
     configs = _agreement(image, settings) if elr_enabled(image) else []
     return Outcome([*configs, *after_configs(image, configs)], None)
+
+
+def by_operator(key: ConfigKey, named: Collection[str], overrides: dict[str, str]) -> None:
+    """An operator's word on the cluster's min.insync.replicas, the same value too, ends its being raised."""
+    if key == (RESOURCE_BROKER, "") and MIN_ISR in named:
+        overrides.pop(WRITTEN_MIN_ISR, None)
 
 
 def with_minimum(
@@ -79,18 +89,21 @@ def _agreement(image: MetadataImage, settings: BrokerSettings) -> list[ConfigRec
     """The cluster's value if there is none, and the end of every broker's own, of unregistered brokers too.
 
     A leader with a smaller minimum of its own would acknowledge records that eligible replicas lack."""
-    records = [_config(name, None) for name in _of_single_brokers(image)]
-    if MIN_ISR not in image.config(RESOURCE_BROKER, ""):
-        records.append(_config("", settings.string(MIN_ISR)))
+    records = [
+        _config(name, MIN_ISR, None)
+        for (kind, name), own in image.configs.items()
+        if kind == RESOURCE_BROKER and name and MIN_ISR in own
+    ]
+    cluster, wanted = image.config(RESOURCE_BROKER, ""), settings.string(MIN_ISR)
+    now = cluster.get(MIN_ISR)
+    raised = now is not None and cluster.get(WRITTEN_MIN_ISR) == now and parse_whole(wanted) > parse_whole(now)
+    if now is None or raised:
+        records += [_config("", MIN_ISR, wanted), _config("", WRITTEN_MIN_ISR, wanted)]
     return records
 
 
-def _of_single_brokers(image: MetadataImage) -> list[str]:
-    return [name for (kind, name), own in image.configs.items() if kind == RESOURCE_BROKER and name and MIN_ISR in own]
-
-
-def _config(broker: str, value: str | None) -> ConfigRecord:
-    return ConfigRecord(resource_type=RESOURCE_BROKER, resource_name=broker, name=MIN_ISR, value=value)
+def _config(broker: str, name: str, value: str | None) -> ConfigRecord:
+    return ConfigRecord(resource_type=RESOURCE_BROKER, resource_name=broker, name=name, value=value)
 
 
 def forget(image: MetadataImage) -> list[PartitionChangeRecord]:

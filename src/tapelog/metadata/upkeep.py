@@ -41,7 +41,7 @@ class Upkeep:
         now_ms = self.sessions.now_ms()
         self._balance_ms = now_ms + self._balance_interval_ms()
         self._unclean_ms = now_ms
-        self._minimum_due = eligible.minimum_due(image)
+        self._minimum_due = eligible.minimum_due(image, self.settings)
 
     def due_ms(self, image: MetadataImage) -> int:
         """When the next tick has something to do, in monotonic milliseconds; never without a clock."""

@@ -10,7 +10,10 @@ import logging
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
+from tapelog.base.config_classes import WRITTEN_MIN_ISR
 from tapelog.base.config_refusals import in_force, remark
+from tapelog.base.config_values import parse_whole
+from tapelog.metadata.electorate import MIN_ISR
 from tapelog.metadata.image import (
     RESOURCE_BROKER,
     RESOURCE_CLIENT_METRICS,
@@ -42,6 +45,18 @@ def tell_stored(node: NodeCore) -> None:
     _tell(_lines(node.metadata.image, MetadataImage(cluster_id=""), keys))
 
 
+def tell_minimum(node: NodeCore) -> None:
+    """Where node.toml's min.insync.replicas is not the cluster's: which one counts, and how to change it."""
+    given = node.metadata.settings.static.get(MIN_ISR)
+    stored = node.image.config(RESOURCE_BROKER, "").get(MIN_ISR) if given is not None else None
+    if given is not None and stored is not None and parse_whole(given) != parse_whole(stored):
+        log.warning(
+            "min.insync.replicas is %s for the cluster, not %s as in node.toml; to change it: "
+            "tape config set broker all min.insync.replicas=%s",
+            *(stored, given, given),
+        )
+
+
 def tell_changed(node: NodeCore, before: MetadataImage, changed: Iterable[ConfigKey]) -> None:
     """Of the settings that changed: each broker of its own and of everybody's, the active controller of the rest."""
     mine = ("", str(node.node_id))
@@ -54,7 +69,7 @@ def _lines(image: MetadataImage, before: MetadataImage, keys: Iterable[ConfigKey
     for kind, resource in keys:
         old = before.configs.get((kind, resource), _NOTHING)
         for name, value in sorted(image.configs.get((kind, resource), _NOTHING).items()):
-            if old.get(name) == value:
+            if old.get(name) == value or name == WRITTEN_MIN_ISR:
                 continue
             if kind == RESOURCE_BROKER:
                 line = f"{name} is stored for brokers, but not in force" if not in_force(name, value) else remark(name)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from tapelog.base.ids import new_id
 from tapelog.base.timers import Timer
+from tapelog.node.config_notes import tell_minimum
 from tapelog.wire.errors import ErrorCode, KafkaError
 from tapelog.wire.message import Message
 
@@ -78,6 +79,7 @@ class Lifecycle:
         self._left: Callable[[], None] = _nothing
         self._leaving: list[int] = []
         self._complained = ""
+        self._compared = False
 
     @property
     def known(self) -> bool:
@@ -216,8 +218,8 @@ class Lifecycle:
                 self._got_epoch(epoch)
                 self._become(RUNNING)
 
-        node.change_metadata(lambda image: node.controller.register_broker(image, registration), registered)
         node.change_metadata(node.controller.write_minimum, _ignore)
+        node.change_metadata(lambda image: node.controller.register_broker(image, registration), registered)
         if controller is not None:
             node.change_metadata(
                 lambda image: node.controller.register_controller(image, node.node_id, incarnation, [controller]),
@@ -331,6 +333,9 @@ class Lifecycle:
         if state == RUNNING:
             told, self.on_running = self.on_running, _nothing
             told()
+            if self.node.config.is_broker and not self._compared:
+                self._compared = True
+                tell_minimum(self.node)
 
     def _complain(self, line: str) -> None:
         """Once per reason, not once per attempt."""

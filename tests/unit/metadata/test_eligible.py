@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from tapelog.base.config_classes import WRITTEN_MIN_ISR
 from tapelog.metadata.image import NO_LEADER, RESOURCE_BROKER, RESOURCE_TOPIC
 from tapelog.metadata.outcome import Outcome
 from tapelog.metadata.record_types import ConfigRecord
@@ -62,7 +65,7 @@ def test_another_minimum_of_the_cluster_concerns_topics_without_one_of_their_own
 
 def test_the_clusters_minimum_is_written_down_and_stays() -> None:
     desk = Desk(settings={"min.insync.replicas": "2"})
-    assert desk.image.config(RESOURCE_BROKER, "") == {"min.insync.replicas": "2"}
+    assert desk.image.config(RESOURCE_BROKER, "")["min.insync.replicas"] == "2"
     assert configure(desk, RESOURCE_BROKER, "", None) == ErrorCode.INVALID_CONFIG
     assert configure(desk, RESOURCE_BROKER, "", "3") == 0
 
@@ -113,3 +116,32 @@ def test_a_new_active_controller_removes_a_brokers_own_minimum_and_what_it_made_
     desk.tick()
     assert "min.insync.replicas" not in desk.image.config(RESOURCE_BROKER, "1")
     assert desk.state() == (1, (1,), ())
+
+
+def taken_over(desk: Desk, value: str) -> str:
+    """A node with this min.insync.replicas in its node.toml becomes the active controller; the cluster's value then."""
+    desk.settings.static["min.insync.replicas"] = value
+    desk.controller.activate(desk.image)
+    desk.tick()
+    return desk.image.config(RESOURCE_BROKER, "")["min.insync.replicas"]
+
+
+def test_a_cluster_that_grew_has_the_greater_minimum_of_its_settings() -> None:
+    desk = Desk(brokers=2, settings={"min.insync.replicas": "1"})
+    assert taken_over(desk, "2") == "2"
+    assert taken_over(desk, "3") == "3"
+    assert taken_over(desk, "1") == "3"  # nodes that differ take turns: it never falls
+
+
+@pytest.mark.parametrize("value", ["1", "2"])
+def test_what_an_operator_said_of_the_minimum_stays(value: str) -> None:
+    desk = Desk(brokers=2, settings={"min.insync.replicas": "1"})
+    assert configure(desk, RESOURCE_BROKER, "", value) == 0
+    assert taken_over(desk, "3") == value
+
+
+def test_a_minimum_that_an_earlier_version_wrote_stays() -> None:
+    desk = Desk(brokers=2, settings={"min.insync.replicas": "1"})
+    gone = ConfigRecord(resource_type=RESOURCE_BROKER, resource_name="", name=WRITTEN_MIN_ISR, value=None)
+    desk.run(lambda image: Outcome([gone], None))
+    assert taken_over(desk, "2") == "1"

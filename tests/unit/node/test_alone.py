@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import logging
+
+import pytest
+
 from tapelog.metadata.image import RESOURCE_BROKER
 from tapelog.wire.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from tapelog.wire.messages.incremental_alter_configs_request import (
@@ -58,3 +62,20 @@ def test_it_is_written_when_eligible_leader_replicas_begin_to_be_kept() -> None:
     assert clusters_own(rig) == {}
     assert level(rig, 1, 1) == 0
     assert clusters_own(rig) == {MIN_ISR: "1"}
+
+
+def test_a_greater_minimum_in_node_toml_counts_unless_an_operator_set_another(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging.getLogger("tapelog"), "propagate", True)
+    rig = Rig(min_insync_replicas="1")
+    rig.node.settings[MIN_ISR] = "2"
+    rig.reboot(rig.node.stop)
+    assert clusters_own(rig) == {MIN_ISR: "2"}
+    assert MIN_ISR not in caplog.text
+    assert change(rig, "2") == 0
+    rig.node.settings[MIN_ISR] = "3"
+    rig.reboot(rig.node.stop)
+    assert clusters_own(rig) == {MIN_ISR: "2"}
+    assert "is 2 for the cluster, not 3 as in node.toml" in caplog.text
+    assert "tape config set broker all min.insync.replicas=3" in caplog.text

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tapelog.base.config import BrokerSettings
 from tapelog.base.timers import Timers
 from tapelog.metadata.image import Endpoint
 from tapelog.node.lifecycle import LEAVE_MS_MAX, SILENCE_MS_MAX, Lifecycle
@@ -46,7 +47,9 @@ class FakeNode:
         self.storage = SimpleNamespace(lost_ids=[])
         self.image = SimpleNamespace(offset=10, brokers={})
         self.cordoned = ""
-        self.metadata = SimpleNamespace(broker_epoch=-1, layers=SimpleNamespace(text=lambda name: self.cordoned))
+        self.metadata = SimpleNamespace(
+            broker_epoch=-1, layers=SimpleNamespace(text=lambda name: self.cordoned), settings=BrokerSettings()
+        )
         self.opened = True
         self.asked: list[tuple[Message, Callable[[Message | KafkaError], None]]] = []
         self.given_up: list[str] = []
