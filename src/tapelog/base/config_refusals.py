@@ -16,15 +16,16 @@ from tapelog.base.config import (
     TOPIC_ROWS,
     RefusedSettingError,
     UnknownSettingError,
-    nearest,
     unknown_setting,
 )
 from tapelog.base.config_classes import NO_EFFECT, NOT_DYNAMIC, PROTOCOL_MAP, REFUSED, WRITTEN_MIN_ISR
 from tapelog.base.config_values import canonical, check, split_list
-from tapelog.base.kafka_configs import CLIENT_METRICS, GROUP
+from tapelog.base.kafka_configs import CLIENT_METRICS, GROUP, Row
 
 LISTENER_PREFIX: Final = "listener.name."
 PLAINTEXT: Final = "PLAINTEXT"
+SHOWN_MAX: Final = 100
+"""Characters of a name that a message repeats."""
 INTER_BROKER_PROTOCOL: Final = "security.inter.broker.protocol"
 
 _NAMES: Final = frozenset(
@@ -97,10 +98,17 @@ def check_static(settings: Mapping[str, str]) -> None:
         if refused is not None:
             raise RefusedSettingError(refused)
         row = BROKER_ROWS.get(name) or BROKER_QUOTA_ROWS.get(name)
+        row = row or listener_row(name)
         if row is not None:
             check(row, settings[name])
-        elif not name.startswith(LISTENER_PREFIX):
+        elif not name.startswith(LISTENER_PREFIX) or not _of_listener(name)[0]:
             raise UnknownSettingError(unknown_setting(name, BROKER_ROWS))
+
+
+def listener_row(name: str) -> Row | None:
+    """The row of listener.name.<listener>.<config>, which has the bounds of <config>."""
+    found = [BROKER_ROWS[other] for other in _of_listener(name) if other in BROKER_ROWS]
+    return (name, *found[0][1:]) if found and name.startswith(LISTENER_PREFIX) else None
 
 
 def refusal(name: str, value: str) -> str | None:
@@ -115,14 +123,19 @@ def in_force(name: str, value: str) -> bool:
 
 
 def remark(name: str) -> str | None:
-    """What an operator should know of a name that is accepted; None for one that code acts on."""
+    """What an operator should know of a name that is accepted; None for one that code acts on. Short, and cheap."""
     if name in NO_EFFECT:
         return f"{name} has no effect here"
     if name in _NAMES:
         return None
     if name.startswith(LISTENER_PREFIX) and any(other in _NAMES for other in _of_listener(name)):
-        return f"{name} has no effect here"
-    return f"unknown setting {name}: kept, not used{nearest(name, BROKER_ROWS)}"
+        return f"{quoted(name)} has no effect here"
+    return f"unknown setting {quoted(name)}: kept, not used"
+
+
+def quoted(name: str) -> str:
+    """A name that a client chose, for a line of a log: on one line, and not long."""
+    return repr(name if len(name) <= SHOWN_MAX else name[:SHOWN_MAX] + "…")
 
 
 def _reason(name: str, value: str) -> str | None:
@@ -157,7 +170,9 @@ def _promises_nothing(name: str, value: str) -> bool:
 def _map_reason(value: str) -> str | None:
     """Kafka's own pairs (SSL:SSL) stand in many files and speak of no listener that is there."""
     for item in split_list(value):
-        listener, _, protocol = (part.strip().upper() for part in item.partition(":"))
+        listener, colon, protocol = (part.strip().upper() for part in item.partition(":"))
+        if not colon or not protocol:
+            return f"{quoted(item)} is not NAME:PROTOCOL, as in {PLAINTEXT}:{PLAINTEXT}"
         if protocol != PLAINTEXT and item.strip().upper() not in _KAFKAS_MAP:
             return f"listener {listener}: {unavailable(protocol)}"
     return None

@@ -27,7 +27,11 @@ def without_effect(name: str) -> bool:
 def doubtful(names: Iterable[str]) -> dict[str, str]:
     """Name → what to know of it, for names that Tapelog accepts and does not use."""
     told = {name: remark(name) for name in names}
-    return {name: text for name, text in told.items() if text is not None}
+    return {name: text + _near(name, text) for name, text in told.items() if text is not None}
+
+
+def _near(name: str, text: str) -> str:
+    return nearest(name, BROKER_ROWS) if text.startswith("unknown") else ""
 
 
 def elsewhere(names: Iterable[str]) -> dict[str, str]:

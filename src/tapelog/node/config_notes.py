@@ -7,11 +7,11 @@ version or Apache Kafka wrote into the metadata is told as "not in force": Descr
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
-from tapelog.base.config_classes import WRITTEN_MIN_ISR
-from tapelog.base.config_refusals import in_force, remark
+from tapelog.base.config_classes import NOT_DYNAMIC, WRITTEN_MIN_ISR
+from tapelog.base.config_refusals import in_force, quoted, remark
 from tapelog.base.config_values import parse_whole
 from tapelog.metadata.electorate import MIN_ISR
 from tapelog.metadata.image import (
@@ -36,7 +36,7 @@ _NOTHING: Final[Mapping[str, str]] = {}
 
 def tell_static(settings: Mapping[str, str]) -> None:
     """Of node.toml's settings: those that do nothing, one line each."""
-    _tell([line for name in sorted(settings) if (line := remark(name)) is not None])
+    _tell(line for name in sorted(settings) if (line := remark(name)) is not None)
 
 
 def tell_stored(node: NodeCore) -> None:
@@ -64,25 +64,28 @@ def tell_changed(node: NodeCore, before: MetadataImage, changed: Iterable[Config
     _tell(_lines(node.metadata.image, before, keys))
 
 
-def _lines(image: MetadataImage, before: MetadataImage, keys: Iterable[ConfigKey]) -> list[str]:
-    lines = []
+def _lines(image: MetadataImage, before: MetadataImage, keys: Iterable[ConfigKey]) -> Iterator[str]:
     for kind, resource in keys:
         old = before.configs.get((kind, resource), _NOTHING)
         for name, value in sorted(image.configs.get((kind, resource), _NOTHING).items()):
             if old.get(name) == value or name == WRITTEN_MIN_ISR:
                 continue
-            if kind == RESOURCE_BROKER:
-                line = f"{name} is stored for brokers, but not in force" if not in_force(name, value) else remark(name)
-            else:
-                noted = remark(name)
-                line = f"{_KINDS.get(kind, 'resource')} {resource}: {noted}" if noted is not None else None
-            if line is not None:
-                lines.append(line)
-    return lines
+            if kind == RESOURCE_BROKER and not in_force(name, value):
+                shown = name if name in NOT_DYNAMIC else quoted(name)
+                yield f"{shown} is stored for brokers, but not in force"
+                continue
+            noted = remark(name)
+            if noted is not None:
+                shown = resource if kind == RESOURCE_TOPIC else quoted(resource)
+                yield noted if kind == RESOURCE_BROKER else f"{_KINDS.get(kind, 'resource')} {shown}: {noted}"
 
 
-def _tell(lines: list[str]) -> None:
-    for line in lines[:LINES_MAX]:
-        log.warning("%s", line)
-    if len(lines) > LINES_MAX:
-        log.warning("%d more settings like these have no effect", len(lines) - LINES_MAX)
+def _tell(lines: Iterable[str]) -> None:
+    more = 0
+    for position, line in enumerate(lines):
+        if position < LINES_MAX:
+            log.warning("%s", line)
+        else:
+            more += 1
+    if more:
+        log.warning("%d more settings like these have no effect", more)

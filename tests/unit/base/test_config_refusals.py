@@ -7,6 +7,7 @@ import pytest
 from tapelog.base.config import BROKER_ROWS, RefusedSettingError, UnknownSettingError
 from tapelog.base.config_classes import NO_EFFECT, REFUSED
 from tapelog.base.config_refusals import check_static, refusal, remark
+from tapelog.base.config_values import ConfigValueError
 
 REFUSALS = [
     ("authorizer.class.name", "org.apache.kafka.metadata.authorizer.StandardAuthorizer", "ACLs are not available yet"),
@@ -93,7 +94,26 @@ def test_what_has_no_effect_and_what_is_unknown_is_remarked_upon() -> None:
     assert {remark(name) for name in NO_EFFECT} == {f"{name} has no effect here" for name in NO_EFFECT}
     assert remark("num.partitions") is None
     assert remark("ssl.client.auth") is None
-    assert remark("listener.name.x.num.network.threads") == "listener.name.x.num.network.threads has no effect here"
-    assert remark("num.netwok.threads") == (
-        "unknown setting num.netwok.threads: kept, not used; did you mean 'num.network.threads'?"
-    )
+    assert remark("listener.name.x.num.network.threads") == "'listener.name.x.num.network.threads' has no effect here"
+    assert remark("num.netwok.threads") == "unknown setting 'num.netwok.threads': kept, not used"
+
+
+def test_a_remark_is_one_short_line_whatever_the_name_is() -> None:
+    noted = remark("x\n2026-01-01 ERROR forged" + "y" * 3000)
+    assert noted is not None and "\n" not in noted and len(noted) < 200
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [("listener.name.x.num.network.threads", ConfigValueError), ("listener.name.x", UnknownSettingError)],
+)
+def test_names_of_one_listener_are_checked_as_their_configs_are(name: str, error: type[ValueError]) -> None:
+    with pytest.raises(error, match="listener"):
+        check_static({name: "abc"})
+    check_static({"listener.name.x.num.network.threads": "3", "listener.name.x.plugin": "abc"})
+
+
+@pytest.mark.parametrize("value", ["PLAINTEXT", "PLAINTEXT:", "A:PLAINTEXT,B"])
+def test_a_protocol_map_without_a_protocol_says_what_is_missing(value: str) -> None:
+    reason = refusal("listener.security.protocol.map", value)
+    assert reason is not None and "is not NAME:PROTOCOL" in reason

@@ -9,9 +9,11 @@ NAMES = ["num.netwok.threads", "num.network.threads", "my.plugin.url", "log.rete
 
 def test_unknown_names_and_those_without_effect_are_told_apart() -> None:
     assert doubtful(NAMES) == {
-        "num.netwok.threads": "unknown setting num.netwok.threads: kept, not used; did you mean 'num.network.threads'?",
+        "num.netwok.threads": (
+            "unknown setting 'num.netwok.threads': kept, not used; did you mean 'num.network.threads'?"
+        ),
         "num.network.threads": "num.network.threads has no effect here",
-        "my.plugin.url": "unknown setting my.plugin.url: kept, not used",
+        "my.plugin.url": "unknown setting 'my.plugin.url': kept, not used",
     }
 
 
