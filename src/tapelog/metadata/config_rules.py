@@ -14,7 +14,7 @@ from tapelog.base.config import (
     nearest,
 )
 from tapelog.base.config_classes import AT_START, LISTENERS, PROTOCOL_MAP
-from tapelog.base.config_refusals import LISTENER_PREFIX, PLAINTEXT, refusal, unavailable
+from tapelog.base.config_refusals import LISTENER_PREFIX, PLAINTEXT, listener_row, refusal, unavailable
 from tapelog.base.config_values import ConfigValueError, check, parse_whole, split_list
 from tapelog.base.kafka_configs import CLIENT_METRICS, GROUP, PER_BROKER_ONLY, Row
 from tapelog.base.node_config import SECURITY_PROTOCOLS, Listener, NodeConfigError, parse_listeners
@@ -24,6 +24,12 @@ from tapelog.wire.errors import ErrorCode, KafkaError
 
 GROUP_ROWS: Final[dict[str, Row]] = {row[0]: row for row in GROUP}
 CLIENT_METRICS_ROWS: Final[dict[str, Row]] = {row[0]: row for row in CLIENT_METRICS}
+
+UNKNOWN_NAMES_MAX: Final = 1000
+UNKNOWN_NAME_LENGTH_MAX: Final = 249
+UNKNOWN_LENGTH_MAX: Final = 256 * 1024
+"""Of the configs of one broker, or of all brokers, that nobody knows: names with their values. They are kept in every
+node's memory; Kafka limits one batch of metadata to 8 MB."""
 
 _GROUP_LIMITS: Final = (
     # group name, broker name of the least and of the greatest value allowed
@@ -106,7 +112,7 @@ def check_broker_configs(
             raise _refuse(
                 ErrorCode.INVALID_REQUEST, f"These configs can only be set broker by broker: {', '.join(single)}"
             )
-    known = {name: BROKER_ROWS.get(name) or BROKER_QUOTA_ROWS.get(name) or _prefixed_row(name) for name in changed}
+    known = {name: BROKER_ROWS.get(name) or BROKER_QUOTA_ROWS.get(name) or listener_row(name) for name in changed}
     rows = {name: row for name, row in known.items() if row is not None}
     _check_rows(rows, "broker", {name: changed[name] for name in rows}, ErrorCode.INVALID_REQUEST)
     if parse_whole(changed.get("max.connections", "1")) == 0:
@@ -132,7 +138,7 @@ def _check_listeners(image: MetadataImage, settings: BrokerSettings, broker: int
                 ErrorCode.INVALID_REQUEST, _AT_START.format(LISTENERS, "`listeners` in node.toml (tape up --listen)")
             )
     text = changed.get(PROTOCOL_MAP)
-    if text is not None and _pairs(text) != _pairs(settings.string(PROTOCOL_MAP)):
+    if text is not None and not _mapped(image, settings, broker, text):
         raise _refuse(ErrorCode.INVALID_REQUEST, _AT_START.format(PROTOCOL_MAP, "it in node.toml"))
 
 
@@ -141,6 +147,14 @@ _AT_START: Final = "{} is read when a node starts: change {}, and start the node
 
 def _pairs(text: str) -> set[str]:
     return {item.upper() for item in split_list(text)}
+
+
+def _mapped(image: MetadataImage, settings: BrokerSettings, broker: int, text: str) -> bool:
+    """Whether the broker may have this map; of other nodes only the listeners are known that they tell clients."""
+    if settings.text("node.id") == str(broker):
+        return _pairs(text) == _pairs(settings.string(PROTOCOL_MAP))
+    named = {pair.partition(":")[0].strip() for pair in _pairs(text)}
+    return all(endpoint.name.upper() in named for endpoint in image.brokers[broker].endpoints)
 
 
 def _served(image: MetadataImage, settings: BrokerSettings, broker: int, given: list[Listener]) -> bool:
@@ -155,16 +169,21 @@ def _served(image: MetadataImage, settings: BrokerSettings, broker: int, given: 
     return asked == told
 
 
-def _prefixed_row(name: str) -> Row | None:
-    """The row of listener.name.<listener>.<config>, which has the bounds of <config>."""
-    if not name.startswith(LISTENER_PREFIX):
-        return None
-    rest = name[len(LISTENER_PREFIX) :].partition(".")[2]
-    for candidate in (rest, rest.partition(".")[2]):
-        row = BROKER_ROWS.get(candidate)
-        if row is not None:
-            return (name, *row[1:])
-    return None
+def check_unknown(new: Mapping[str, str], changed: Mapping[str, str]) -> None:
+    """Raise POLICY_VIOLATION for more unknown names of one broker, or longer ones, than the metadata should carry."""
+    if all(name in BROKER_ROWS or name in BROKER_QUOTA_ROWS for name in changed):
+        return
+    unknown = [name for name in new if name not in BROKER_ROWS and name not in BROKER_QUOTA_ROWS]
+    if len(unknown) > UNKNOWN_NAMES_MAX:
+        raise _refuse(ErrorCode.POLICY_VIOLATION, f"A broker can have at most {UNKNOWN_NAMES_MAX} unknown configs")
+    if any(len(name) > UNKNOWN_NAME_LENGTH_MAX for name in unknown if name in changed):
+        raise _refuse(
+            ErrorCode.POLICY_VIOLATION, f"An unknown config name has at most {UNKNOWN_NAME_LENGTH_MAX} characters"
+        )
+    if sum(len(name) + len(new[name]) for name in unknown) > UNKNOWN_LENGTH_MAX:
+        raise _refuse(
+            ErrorCode.POLICY_VIOLATION, f"A broker's unknown configs have at most {UNKNOWN_LENGTH_MAX} characters"
+        )
 
 
 def check_group_configs(configs: Mapping[str, str], layers: Layers) -> None:

@@ -170,6 +170,7 @@ def _check_configs(image: MetadataImage, settings: BrokerSettings, key: ConfigKe
     elif kind == RESOURCE_BROKER:
         old = image.config(RESOURCE_BROKER, name)
         changed = {key: value for key, value in new.items() if old.get(key) != value}
+        config_rules.check_unknown(new, changed)
         config_rules.check_broker_configs(image, settings, name, changed)
     elif kind == RESOURCE_GROUP:
         config_rules.check_group_configs(new, Layers(image, settings, None))

@@ -6,6 +6,7 @@ import pytest
 
 from tapelog.base.config import BrokerSettings
 from tapelog.metadata.config_layers import Layers
+from tapelog.metadata.config_rules import UNKNOWN_LENGTH_MAX, UNKNOWN_NAME_LENGTH_MAX, UNKNOWN_NAMES_MAX
 from tapelog.metadata.configs import DELETE, SET
 from tapelog.metadata.image import RESOURCE_BROKER, RESOURCE_TOPIC
 from tapelog.metadata.outcome import Outcome
@@ -165,4 +166,25 @@ def test_what_would_be_refused_today_is_not_shown_behind_a_listeners_name_either
     assert name not in by_name(describe(cluster, RESOURCE_BROKER, "1"))
     assert Layers(cluster.image, BrokerSettings(NODE), 1).text(name) is None
     assert alter(cluster, resource(RESOURCE_BROKER, broker, (name, DELETE, None))) == [0]
+    assert cluster.image.configs == {}
+
+
+def test_unknown_names_are_bounded_and_those_that_are_kept_stand_in_nobodys_way() -> None:
+    cluster = Cluster(settings=NODE)
+    many = resource(RESOURCE_BROKER, "1", *[(f"no.such.{i}", SET, "") for i in range(UNKNOWN_NAMES_MAX + 1)])
+    long = resource(RESOURCE_BROKER, "1", ("n" * (UNKNOWN_NAME_LENGTH_MAX + 1), SET, "1"))
+    large = resource(RESOURCE_BROKER, "1", ("no.such", SET, "v" * UNKNOWN_LENGTH_MAX))
+    for one in (many, long, large):
+        assert alter(cluster, one) == [ErrorCode.POLICY_VIOLATION]
+    assert cluster.image.configs == {}
+    kept(cluster, "1", "n" * 3000, "v" * UNKNOWN_LENGTH_MAX)
+    assert alter(cluster, resource(RESOURCE_BROKER, "1", ("log.retention.ms", SET, "5"))) == [0]
+    assert alter(cluster, resource(RESOURCE_BROKER, "1", ("no.such", SET, "5"))) == [ErrorCode.POLICY_VIOLATION]
+
+
+def test_another_brokers_protocol_map_is_compared_with_its_own_listeners() -> None:
+    cluster = Cluster(brokers=2, settings=NODE)
+    assert told(cluster, "2", "listener.security.protocol.map", "PLAINTEXT:PLAINTEXT,OWN:PLAINTEXT")[0] == 0
+    code, message = told(cluster, "2", "listener.security.protocol.map", "OWN:PLAINTEXT")
+    assert code == ErrorCode.INVALID_REQUEST and "node.toml" in message
     assert cluster.image.configs == {}
