@@ -39,6 +39,11 @@ def committed(broker: Broker) -> int:
     return sum(max(0, part.offset) for part in told.topic_partitions)
 
 
+def heed_interrupts() -> None:
+    """As at a terminal: what a shell runs in the background begins with SIGINT ignored, and so do its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Follower:
     """The command, with what it has printed so far."""
 
@@ -57,7 +62,7 @@ class Follower:
             *words,
         ]
         with open(self._out, "wb") as out, open(self._err, "wb") as err:
-            self.process = subprocess.Popen(command, stdout=out, stderr=err)
+            self.process = subprocess.Popen(command, stdout=out, stderr=err, preexec_fn=heed_interrupts)
 
     @property
     def values(self) -> list[str]:
