@@ -56,7 +56,8 @@ def fetch_range(
     The last answer may reach beyond `until`. An answer must come within `patience_ms`, or the settings' api_timeout_ms
     where that is None; waiting for records that are not written yet counts, too. OffsetOutOfRangeError where `start` is
     not there (any more). `topic_id` is that of the topic that the offsets count in; without it, the topic is the one
-    that gives the first answer. RecreatedTopicError where the name belongs to another topic.
+    that gives the first answer. RecreatedTopicError where the name belongs to another topic. Brokers before Kafka 3.1
+    fetch by name: then metadata is asked before the first Fetch and before the last answer is handed over.
     """
     where = TopicPartition(topic, partition)
     reading = _Reading(cluster, where, start, until, isolation, fetch_bytes, max_wait_ms, patience_ms, topic_id)
@@ -91,6 +92,9 @@ class _Reading:
         self._link: Link | None = None
         self._topic_id = topic_id
         """Empty: not known yet. Cached metadata may be of a topic that has been deleted since."""
+        self._id_was_given = bool(topic_id)
+        self._by_name = False
+        """Whether brokers answered, or will, for any topic of that name, though an id was given."""
         self._asked_id = b""
         self._replica: int | None = None
         self._from_replica = False
@@ -100,7 +104,10 @@ class _Reading:
         """The next answer with something in it."""
         deadline = self.cluster.deadline(self.patience)
         doing = f"read {self.where} from {self.position}"
-        return self.cluster.retry(doing, lambda: self._attempt(deadline), deadline)
+        found = self.cluster.retry(doing, lambda: self._attempt(deadline), deadline)
+        if self._by_name and self.position >= self.until:
+            self.cluster.retry(f"compare the id of {self.where}", lambda: self._compare_id(deadline), deadline)
+        return found
 
     def _attempt(self, deadline: Deadline) -> Fetched:
         while True:
@@ -144,6 +151,11 @@ class _Reading:
         self._from_replica = replica is not None
         link = replica or link
         version = link.versions.choose(FetchRequest, None if info.has_id else _NAMES_MOST)
+        if version <= _NAMES_MOST and info.has_id and self._id_was_given and not self._by_name:
+            self._compare_id(deadline)  # what we know may be older than a topic made anew
+            self._by_name = True
+            self._send(deadline)
+            return
         part = FetchPartition(
             self.where.partition, leader.leader_epoch, self.position, partition_max_bytes=self.fetch_bytes
         )
@@ -157,6 +169,11 @@ class _Reading:
         )
         self._link = link
         self._ticket = link.send(request, FetchResponse, version, deadline)
+
+    def _compare_id(self, deadline: Deadline) -> None:
+        """RecreatedTopicError where the name belongs to another topic now. Inside `retry`."""
+        self.cluster.forget_topics()
+        self.cluster.leader(self.where, deadline, self._topic_id)
 
     def _replica_link(self, deadline: Deadline) -> Link | None:
         if self._replica is not None:
@@ -237,4 +254,6 @@ class _Reading:
         end = list_offsets(self.cluster, {self.where: LATEST}, deadline=deadline)[self.where].offset
         if begin <= self.position <= end:
             raise Retriable(f"{self.where} did not have offset {self.position} for a moment", self._which)
+        if self._by_name:
+            self._compare_id(deadline)  # these may be the offsets of another topic
         raise OffsetOutOfRangeError(self.where.topic, self.where.partition, self.position, begin, end)

@@ -31,7 +31,7 @@ from tapelog.wire.messages.list_offsets_request import ListOffsetsRequest
 from tapelog.wire.messages.metadata_request import MetadataRequest
 from tapelog.wire.record_batch import batches
 from tests.unit.client.fake_broker import Answer, versions
-from tests.unit.client.fake_cluster import TOPIC, FakeCluster, batch
+from tests.unit.client.fake_cluster import TOPIC, TOPIC_ID, FakeCluster, batch
 
 
 def read(cluster: Cluster, start: int, until: int, **more: int) -> list[Fetched]:
@@ -265,6 +265,54 @@ def test_a_topic_made_anew_while_it_is_read_is_not_read_on() -> None:
         fake.brokers[1].drop()
         with pytest.raises(UnknownTopicError, match="made anew"):
             list(reading)  # the answer that was under way may still come
+
+
+def by_name(fake: FakeCluster) -> FakeCluster:
+    """Brokers of Kafka 2.8 to 3.0: metadata has ids, Fetch names topics."""
+    for broker in fake.brokers.values():
+        broker.about = versions({1: (4, 12), 2: (1, 7), 3: (0, 12)})
+    return fake
+
+
+def read_by_id(cluster: Cluster, start: int, until: int, **more: int) -> list[Fetched]:
+    return list(fetch_range(cluster, TOPIC, 0, start, until, topic_id=TOPIC_ID, **more))
+
+
+def test_where_fetch_goes_by_name_a_range_is_read_and_the_id_compared_twice() -> None:
+    with by_name(FakeCluster()) as fake:
+        cluster = fake.connect()
+        fake.add(batch(0, 5), batch(5, 5))
+        cluster.topic(TOPIC)
+        assert offsets(read_by_id(cluster, 0, 10, fetch_bytes=len(batch(0, 5)))) == [0, 5]
+        assert {version for one, version in fake.brokers[1].asked if isinstance(one, FetchRequest)} == {12}
+        assert len(fake.asked(MetadataRequest)) == 3, "what is cached, before the first Fetch, after the last answer"
+
+
+def test_where_fetch_goes_by_name_old_metadata_does_not_hide_a_topic_made_anew() -> None:
+    with by_name(FakeCluster()) as fake:
+        cluster = fake.connect()
+        cluster.topic(TOPIC)
+        fake.topic_id = ANOTHER
+        fake.add(batch(0, 5))
+        with pytest.raises(RecreatedTopicError, match="topic orders was deleted and made anew"):
+            read_by_id(cluster, 0, 5)
+        assert not fake.asked(FetchRequest)
+
+
+@pytest.mark.parametrize("emptied", [False, True])
+def test_where_fetch_goes_by_name_a_topic_made_anew_during_the_range_is_noticed(emptied: bool) -> None:
+    def made_anew(node: int, request: Message, version: int) -> Answer | NotImplementedError:
+        if isinstance(request, FetchRequest):
+            fake.topic_id = ANOTHER
+            if emptied:
+                fake.log, fake.end = [], 0
+        return NotImplementedError()
+
+    with by_name(FakeCluster()) as fake:
+        fake.extra = made_anew
+        fake.add(batch(0, 5), batch(5, 5))
+        with pytest.raises(RecreatedTopicError, match="topic orders was deleted and made anew"):
+            read_by_id(fake.connect(), 5, 10)
 
 
 @pytest.mark.parametrize(
