@@ -218,6 +218,19 @@ def test_an_attempt_that_is_slower_than_the_commit_of_another_leaves_nothing_ope
     beside.check()
 
 
+def test_an_attempt_with_other_rows_that_is_slower_than_the_commit_of_another_fails() -> None:
+    beside = Beside()
+    faster, slower = beside.attempt("2"), beside.attempt("5")
+    slower.rows = slower.rows[:1]
+    for one in (faster, slower):  # the one whose id was free goes first
+        beside.write(one)
+    beside.finish(faster)
+    beside.commit(faster)
+    beside.finish(slower)
+    assert slower.failed, "its batch came again with other rows"
+    beside.check()
+
+
 def iter_nothing() -> Generator[Any, Any, None]:
     """A driver that does nothing."""
     return

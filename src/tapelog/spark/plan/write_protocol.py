@@ -124,7 +124,8 @@ def task(work: Work, *, check_replay: bool = True) -> Generator[Step, Any, Writt
         there = newest(others)
         if there is not None and there.batch >= work.batch:
             yield End((opened,), commit=False)
-            return Written(work, tally, None, there)
+            _is_written(work, there, tally, check_replay)  # or else it raises
+            return Written(work, there.tally, None, there)
     return Written(work, tally, opened, last)
 
 
@@ -137,7 +138,9 @@ def _unused(work: Work) -> Generator[Step, Any, Work]:
         return work
     others = [slot % SLOTS for slot in range(work.slot + 1, work.slot + SLOTS)]
     names = {id_of(work.prefix, work.partition, slot): slot for slot in others}
-    busy: list[str] = yield FindOpen(tuple(names))
+    busy: list[str] | None = yield FindOpen(tuple(names))
+    if busy is None:  # the coordinator of another slot is an older broker
+        return work
     free = [slot for name, slot in names.items() if name not in busy]
     return replace(work, moved=free[0]) if free else work
 
@@ -208,9 +211,8 @@ def _keep_others_out(strangers: Sequence[Written], check_replay: bool) -> Genera
     there = []
     for one in strangers:
         last = newest({name: found[name] for name in others[one.work.name] if name in found})
-        if last is not None and _is_done(one.work, last):
-            if check_replay and last.batch == one.work.batch and last.tally.rows >= 0:
-                _check_same(one.work, last, one.tally)  # its task came before the commit was settled, and did not
+        # its task looked before the commit was settled, and did not compare
+        if last is not None and _is_written(one.work, last, one.tally, check_replay):
             there.append(one)
     return there
 
@@ -252,6 +254,15 @@ def _leave_nothing_open(written: Sequence[Written]) -> Generator[Step, Any, None
         still = [id_of(one.work.prefix, one.work.partition, slot) for one in written for slot in range(one.work.slot)]
     if still:
         yield Take(tuple(still))
+
+
+def _is_written(work: Work, last: Marker, tally: Tally, check_replay: bool) -> bool:
+    """Whether the batch is there already; ReplayError if it is there with other rows than these."""
+    if not _is_done(work, last):
+        return False
+    if check_replay and last.batch == work.batch and last.tally.rows >= 0:
+        _check_same(work, last, tally)
+    return True
 
 
 def _is_done(work: Work, last: Marker) -> bool:

@@ -204,6 +204,62 @@ def test_an_attempt_that_finds_its_id_in_use_takes_the_next_one() -> None:
     assert asked[2] == Begin("q-3.0"), "there are no more"
 
 
+def beside(late: Marker) -> Callable[[Any], Any]:
+    """The driver commits another attempt's work, which left this marker, while this one writes its rows."""
+    before, after = broker(open_ids=("q-3.0",)), broker({"q-3.0": late})
+    has_written = False
+
+    def answer(step: Any) -> Any:
+        nonlocal has_written
+        has_written = has_written or isinstance(step, WriteRows)
+        return (after if has_written else before)(step)
+
+    return answer
+
+
+def played_until_it_stops(steps: Generator[Any, Any, Any], answer: Callable[[Any], Any]) -> list[Any]:
+    """All that is asked before a ReplayError."""
+    asked: list[Any] = []
+
+    def noting(step: Any) -> Any:
+        asked.append(step)
+        return answer(step)
+
+    with pytest.raises(ReplayError):
+        play(steps, noting)
+    return asked
+
+
+def test_an_attempt_whose_batch_is_committed_while_it_writes_aborts_its_own_transaction() -> None:
+    there = marker(7, "run2")
+    asked, result = play(task(WORK), beside(there))
+    assert kinds(asked)[-4:] == ["WriteRows", "WriteMarker", "ReadMarkers", "End"]
+    assert asked[-1].commit is False and (result.open, result.before) == (None, there)
+
+
+@pytest.mark.parametrize("late", [marker(7, tally=Tally(4, 10, 99)), marker(9)])
+def test_an_attempt_that_meets_other_rows_or_a_newer_batch_while_it_writes_stops(late: Marker) -> None:
+    asked = played_until_it_stops(task(WORK), beside(late))
+    assert asked[-1] == End((OPEN,), commit=False), "and leaves nothing open"
+
+
+def test_unless_it_was_told_not_to_compare_or_the_version_of_a_batch_write_is_older() -> None:
+    _, result = play(task(WORK, check_replay=False), beside(marker(7, tally=Tally(4))))
+    assert (result.open, result.tally) == (None, Tally(4))
+    _, result = play(task(Work("q", "run2", 7, 3, 0, "11", repeats=True)), beside(marker(9)))
+    assert result.open is None
+
+
+def test_where_only_some_coordinators_tell_of_transactions_the_attempt_keeps_its_id() -> None:
+    answers = broker(open_ids=("q-3.0",))
+
+    def older(step: Any) -> Any:
+        return None if isinstance(step, FindOpen) and "q-3.0" not in step.ids else answers(step)
+
+    asked, result = play(task(WORK), older)
+    assert asked[2] == Begin("q-3.0") and result.work == WORK
+
+
 def test_a_report_of_an_older_executor_is_taken() -> None:
     older = Work.__new__(Work)
     older.__setstate__(["q", "run2", 7, 3, 5, "11", False])
