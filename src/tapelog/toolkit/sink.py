@@ -71,15 +71,20 @@ PASSING = frozenset(
 
 
 class Failures:
-    """Which records' messages were refused by the broker, noted as the answers arrive."""
+    """Which records' messages were refused by the broker, noted as the answers arrive.
 
-    def __init__(self) -> None:
+    on_stored is called with the record of each message that the broker has stored."""
+
+    def __init__(self, on_stored: Callable[[Record], object] | None = None) -> None:
+        self._on_stored = on_stored
         self._noted: list[tuple[Record, SendFailed]] = []
         self.passing: KafkaError | None = None
 
     def told(self, record: Record, error: KafkaError | None, message: Message | None) -> None:
         """The client's answer for one message of this record."""
         if error is None:
+            if self._on_stored is not None:
+                self._on_stored(record)
             return
         if error.fatal() or error.retriable() or error.code() in PASSING:
             self.passing = error
@@ -136,8 +141,10 @@ class Sink:
         waits: Waits,
         *,
         make: Callable[[dict[str, Any]], Producer] = Producer,
+        on_stored: Callable[[Record], object] | None = None,
     ) -> None:
-        self.failures = Failures()
+        """on_stored: is called with the record of each message that the broker has stored."""
+        self.failures = Failures(on_stored)
         self._config = dict(config)
         self._waits = waits
         self._make = make

@@ -140,10 +140,10 @@ class FakeProducer:
         self.purged = False
         self._open: list[tuple[str, Any, Any]] = []
         self._offsets: dict[Place, int] = {}
-        self._planned: dict[str, deque[BaseException | KafkaError]] = {}
+        self._planned: dict[str, deque[BaseException | KafkaError | None]] = {}
 
-    def plan(self, call: str, *errors: BaseException | KafkaError) -> None:
-        """The next calls of that name fail so; for `deliver`, the next messages are refused so."""
+    def plan(self, call: str, *errors: BaseException | KafkaError | None) -> None:
+        """The next calls of that name fail so, or succeed (None); for `deliver`, the next messages are refused so."""
         self._planned.setdefault(call, deque()).extend(errors)
 
     def _next(self, call: str) -> BaseException | KafkaError | None:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Mapping
+from itertools import takewhile
 from types import TracebackType
 from typing import Any, Literal, Self
 
@@ -55,6 +56,8 @@ class Relay:
         self._stop = Stop()
         self._one_by_one = 0
         self._topic = ""
+        self._stored: set[int] = set()
+        """Events of the current batch that the broker has stored."""
         self._thread: threading.Thread | None = None
         self._error: BaseException | None = None
 
@@ -81,7 +84,8 @@ class Relay:
                 watch.look()  # it is asked only while the broker's answers are waited for
             return self._stop.is_set()
 
-        sink = Sink(self._config, Waits(stopping, watch.answers, self._stop.wait, GRACE_S))
+        waits = Waits(stopping, watch.answers, self._stop.wait, GRACE_S)
+        sink = Sink(self._config, waits, on_stored=lambda record: self._stored.add(record.offset))
         before = self.published
         try:
             while not self._stop.is_set():
@@ -106,21 +110,24 @@ class Relay:
         if not events:
             return 0
         refused: dict[int, Exception] = {}
+        self._stored.clear()
         for event in events.values():
             self._topic = event.topic
             try:
                 sink.send(event.record(), [event.send()])
             except (SendFailed, ValueError, TypeError) as failure:  # the latter: a row that is no message
                 refused[event.seq] = failure
-        stored = sink.flush()
+        sink.flush()
         watch.heard()
         refused |= {record.offset: reason for record, reason in sink.failures.take()}
-        if not stored and not refused:
-            return 1  # none of it counts: the producer was replaced, once more
-        done = [event for seq, event in events.items() if seq not in refused]
+        # An event that is neither stored nor refused is sent again, and all behind it, too: that keeps their order.
+        rest = (event for seq, event in events.items() if seq not in refused)
+        done = list(takewhile(lambda event: event.seq in self._stored, rest))
         if done:
             self._outbox.remove(done)
             self.published += len(done)
+        elif not refused:
+            return 1
         self._one_by_one = max(0, self._one_by_one - 1)
         if refused and len(events) > 1:
             self._one_by_one = len(refused)  # they were refused together; who is it?
