@@ -31,7 +31,13 @@ class Commits:
         return bool(self._calls)
 
     def run(self, commit: Callable[[], None]) -> None:
-        """Call it and wait; its error is raised here. Interrupted when the loop is to stop and no answer comes."""
+        """Call it and wait; its error is raised here. Interrupted when the loop is to stop and no answer comes, or when
+        an earlier commit is still inside the client.
+
+        A second call would replace the list of the thread that still runs, and with it what was to follow the first.
+        """
+        if self._calls:
+            raise Interrupted("an earlier commit has no answer yet; the offsets were not committed")
         errors: list[BaseException] = []
         self._calls = [commit]
         thread = threading.Thread(target=self._in_thread, args=(errors,), name="commit", daemon=True)

@@ -139,6 +139,24 @@ def test_a_commit_ends_with_its_own_error() -> None:
     assert not commits.under_way
 
 
+def test_a_commit_does_not_start_while_an_earlier_one_is_inside_the_client() -> None:
+    silence, called = Silence(), list[str]()
+    commits = Commits(silence.waits)
+
+    def first() -> None:
+        silence.released.wait(HANG_S)
+        called.append("first")
+
+    with pytest.raises(Interrupted):
+        commits.run(first)
+    closed = threading.Event()
+    assert commits.afterwards(closed.set)
+    with pytest.raises(Interrupted, match="an earlier commit"):
+        commits.run(lambda: called.append("second"))
+    silence.released.set()
+    assert closed.wait(HANG_S) and called == ["first"], "what was to follow the first commit follows it"
+
+
 def test_a_loop_that_is_stopped_before_a_broker_answered_ends_without_an_error() -> None:
     producer, asked = FakeProducer(), 0
     producer.plan("init", *[SLOW] * 99)
