@@ -131,8 +131,9 @@ def look(bootstrap: str, timeout_s: float, properties: Mapping[str, Any]) -> Non
     quick_s, protocol = min(timeout_s, PROBE_SECONDS), protocol_of(properties)
     if protocol == "PLAINTEXT":
         return probe(bootstrap, quick_s)
+    security = Security.of({**properties, "security.protocol": protocol.removeprefix("SASL_")})
     try:
-        context = Security.of({**properties, "security.protocol": protocol.removeprefix("SASL_")}).context
+        context = security.context
     except CliError:  # a kind of file that only librdkafka reads, perhaps; if not, it says so
         return probe(bootstrap, quick_s, look=False)
     if protocol.startswith("SASL") and not _can_log_in(properties):
@@ -229,9 +230,21 @@ def tls_of(given: Mapping[str, str]) -> Tls:
     return Tls(
         trust=_trust(given),
         identity=_identity(given),
-        verify_host=given.get("ssl.endpoint.identification.algorithm", "https").lower() == "https",
+        verify_host=_verifies_host(given),
         ciphers=given.get("ssl.cipher.suites", ""),
     )
+
+
+def _verifies_host(given: Mapping[str, str]) -> bool:
+    name = "ssl.endpoint.identification.algorithm"
+    value = given.get(name, "https")
+    if value.lower() not in ("https", "none"):  # a slip must not turn the check off
+        raise CliError(
+            f"{name}={value!r} is not known",
+            f"-X {name}=https, or none to accept a certificate for another host",
+            EXIT_USAGE,
+        )
+    return value.lower() == "https"
 
 
 def _trust(given: Mapping[str, str]) -> Store | None:

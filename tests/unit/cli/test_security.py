@@ -7,7 +7,9 @@ import base64
 import hashlib
 import hmac
 import re
+import ssl
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
@@ -38,6 +40,7 @@ from tapelog.wire.messages.sasl_authenticate_request import SaslAuthenticateRequ
 from tapelog.wire.messages.sasl_authenticate_response import SaslAuthenticateResponse
 from tapelog.wire.messages.sasl_handshake_request import SaslHandshakeRequest
 from tapelog.wire.messages.sasl_handshake_response import SaslHandshakeResponse
+from tests.support.certificates import Authority
 from tests.unit.client.fake_broker import Answer, FakeBroker
 from tests.unit.client.test_tokens import Endpoint
 
@@ -175,6 +178,43 @@ def test_at_a_bootstrap_server_that_is_away_the_next_one_is_asked() -> None:
     with FakeBroker(door) as broker:
         Connection(f"127.0.0.1:1,{broker.address}", SCRAM)
     assert door.logins == 1
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Iterator[tuple[FakeBroker, ScramBroker]]:
+    """A broker whose certificate is for another host; `ca.pem` beside."""
+    authority, door = Authority(), ScramBroker()
+    (tmp_path / "server.pem").write_bytes(authority.sign("broker", "another.example").pem())
+    (tmp_path / "ca.pem").write_bytes(authority.pem)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "server.pem")
+    with FakeBroker(door, context) as broker:
+        yield broker, door
+
+
+@pytest.mark.parametrize("way", [ask, ask_by_librdkafka])
+@pytest.mark.parametrize("value", ["htps", "true", "none ", " https", "", "false"])
+@pytest.mark.parametrize("protocol", ["SSL", "SASL_SSL"])
+def test_a_slip_does_not_turn_the_verification_of_the_host_off(
+    protocol: str, value: str, way: Ask, elsewhere: tuple[FakeBroker, ScramBroker], tmp_path: Path
+) -> None:
+    broker, door = elsewhere
+    given = (f"ssl.ca.location={tmp_path / 'ca.pem'}", f"ssl.endpoint.identification.algorithm={value}")
+    with pytest.raises(CliError, match="ssl.endpoint.identification.algorithm='.*' is not known") as told:
+        way(broker, (*SCRAM, f"security.protocol={protocol}", *given))
+    assert told.value.exit_code == 2 and "=https" in told.value.hint
+    assert broker.connections == 0 and door.logins == 0, "nothing was sent"
+
+
+@pytest.mark.parametrize(("value", "logins"), [("none", 1), ("NONE", 1), ("https", 0), ("HTTPS", 0)])
+def test_the_host_is_verified_as_asked(
+    value: str, logins: int, elsewhere: tuple[FakeBroker, ScramBroker], tmp_path: Path
+) -> None:
+    broker, door = elsewhere
+    given = (f"ssl.ca.location={tmp_path / 'ca.pem'}", f"ssl.endpoint.identification.algorithm={value}")
+    with suppress(CliError):
+        Connection(str(broker.address), (*SCRAM, "security.protocol=SASL_SSL", *given))
+    assert door.logins == logins
 
 
 def test_properties_without_a_login_need_none() -> None:
