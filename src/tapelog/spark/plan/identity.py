@@ -1,9 +1,10 @@
 """Topics that are deleted and made anew under a stream: how the driver knows, and where such a topic is read from.
 
 Offsets are all that a checkpoint holds, so within a run the reader on the driver remembers the ids of the topics that
-they count in (`Identities`). A run that has just begun remembers nothing. Then one thing proves that a topic is
-another one: it ends before an offset that was read, and its leader epoch is still the first one. Only a change of the
-leader cuts a log back, and each of them raises the epoch.
+they count in (`Identities`). Where the id has stayed, an end before an offset that was read means that the log was cut
+back. A run that has just begun remembers nothing. Then one thing counts as proof that a topic is another one: it ends
+before an offset that was read, and its leader epoch is still the first one. A change of the leader may cut a log back,
+but it raises the epoch. Recovery of a damaged log may cut it back without that: such a topic is taken for another one.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ class Identities:
 
     def __init__(self) -> None:
         self._now: dict[str, bytes] = {}
+        self._compared: set[str] = set()
         self._past: set[bytes] = set()
         """Ids that were replaced: a broker whose metadata is a moment old may still tell them."""
 
@@ -38,6 +40,14 @@ class Identities:
         return frozenset(
             name for name, one in told.items() if name in self._now and self._now[name] != one and one not in self._past
         )
+
+    def settle(self, told: Ids) -> None:
+        """The offsets that the query has now count in the topics with these ids: they were compared with the ends."""
+        self._compared |= {name for name, one in told.items() if self._now.get(name) == one}
+
+    def unchanged(self, told: Ids) -> frozenset[str]:
+        """Topics that are those in which this run's offsets count: an end that went back is no proof against it."""
+        return frozenset(name for name, one in told.items() if name in self._compared and self._now.get(name) == one)
 
     def learn(self, told: Ids) -> None:
         """Remember topics that are new to the run."""

@@ -70,6 +70,7 @@ def advance(
     weights: Weights = NO_WEIGHTS,
     pause: Callable[[int], None] = lambda ms: None,
     changed: frozenset[str] = frozenset(),
+    unchanged: frozenset[str] = frozenset(),
 ) -> Step:
     """How far the next trigger goes from `start`.
 
@@ -80,10 +81,11 @@ def advance(
     `changed`: topics that have another id than the one that was read. They, and those that prove to be others, begin
     anew. That is a batch without rows, whose end is where they begin now: so the checkpoint itself tells it, to a
     replay, to the next run, and to Spark's own source. `plan_stream` judges it: a query that stops there stops there
-    again, until it may lose data.
+    again, until it may lose data. `unchanged`: topics that are the ones that were read, whatever their ends say.
     """
     available = dict(pinned) if pinned is not None else _available(options, view, start, pause)
-    anew = changed | proven_anew(view, {of: start[of] for of in start if of.topic not in changed}, available)
+    in_doubt = {of: offset for of, offset in start.items() if of.topic not in changed | unchanged}
+    anew = changed | proven_anew(view, in_doubt, available)
     if anew:
         if pinned is not None:
             fresh = _available(options, view, {}, pause)

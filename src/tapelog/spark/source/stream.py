@@ -119,17 +119,19 @@ class StreamReader(Prompt, DataSourceStreamReader, SupportsTriggerAvailableNow):
         with explained(), view_of(self.options.connection) as view:
             begins = self._begins(view) if start is None else offsets_from_checkpoint(start)
             self._publish(begins)
-            changed = self._identities.changed(view.ids(topics_of(begins)))
+            ids = view.ids(topics_of(begins))
+            changed, unchanged = self._identities.changed(ids), self._identities.unchanged(ids)
             if self._available_now and self._pinned is None:
-                self._pinned = self._advance(view, begins, changed, everything=True).available
+                self._pinned = self._advance(view, begins, changed, unchanged, everything=True).available
             no_limit = ReadAllAvailable is not None and isinstance(limit, ReadAllAvailable)
             alone = start is None and not self._asked and not self.options.limit_first
             has_limits = self.options.max_offsets is not None or self.options.max_bytes is not None
             if alone and has_limits and not (self._is_new and may_differ_again(self.options)):
                 LOG.warning(_UNLIMITED)
-            step = self._advance(view, begins, changed, everything=no_limit or alone)
+            step = self._advance(view, begins, changed, unchanged, everything=no_limit or alone)
             self._identities.replace(view.ids(sorted(step.anew)), step.anew)
             self._identities.learn(view.ids(topics_of(step.end)))
+            self._identities.settle(view.ids(topics_of(step.end)))
         if step.anew and self._pinned is not None:
             self._pinned = step.available  # what was there when the query began is there no more
         self._asked = True
@@ -142,7 +144,15 @@ class StreamReader(Prompt, DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Where the next batch begins, as far as Spark has shown; else the query is new."""
         return self._beginning(view) if self._end is None else self._end
 
-    def _advance(self, view: ClusterView, begins: Offsets, changed: frozenset[str], *, everything: bool) -> Step:
+    def _advance(
+        self,
+        view: ClusterView,
+        begins: Offsets,
+        changed: frozenset[str],
+        unchanged: frozenset[str],
+        *,
+        everything: bool,
+    ) -> Step:
         return advance(
             self.options,
             view,
@@ -155,6 +165,7 @@ class StreamReader(Prompt, DataSourceStreamReader, SupportsTriggerAvailableNow):
             weights={} if self.options.max_bytes is None or everything else view.weights(begins),
             pause=lambda ms: time.sleep(ms / 1000),
             changed=changed,
+            unchanged=unchanged,
         )
 
     @property

@@ -160,6 +160,34 @@ def test_a_batch_that_is_replayed_from_a_topic_made_anew_is_passed_over_and_the_
     assert found.latestOffset(at(70)) == at(0)
 
 
+def test_a_topic_that_keeps_its_id_is_not_read_twice_when_its_log_is_cut_back(
+    there: Brokers, caplog: pytest.LogCaptureFixture
+) -> None:
+    there.topic_ids = {"t": OLD}
+    there.uncut = {TopicPartition("t", 0)}
+    found = reader(failOnDataLoss="false", limitFirstTrigger="true")
+    assert found.latestOffset(at(70)) == at(100)
+    found.partitions(at(70), at(100))
+    there.logs[TopicPartition("t", 0)] = (0, 90)
+    with caplog.at_level(logging.WARNING):
+        assert found.latestOffset(at(100)) == at(90)
+        found.partitions(at(100), at(90))
+    assert "but ends at 90 now. The topic was made anew, or its log was cut back" in caplog.text
+    assert found.latestOffset(at(90)) == at(90)
+
+
+@pytest.mark.parametrize("ids", [{"t": NEW}, {}])
+def test_a_run_that_has_just_begun_goes_by_the_end_though_it_has_asked_for_the_id(
+    there: Brokers, ids: dict[str, bytes]
+) -> None:
+    there.topic_ids = ids
+    there.uncut = {TopicPartition("t", 0)}
+    there.logs[TopicPartition("t", 0)] = (0, 60)
+    found = reader(failOnDataLoss="false")
+    found.partitions(at(70), at(70))  # how PySpark before 4.2 tells where a query goes on
+    assert found.latestOffset() == at(0)
+
+
 def test_available_now_ends_with_what_the_new_topic_had(there: Brokers) -> None:
     there.topic_ids = {"t": OLD}
     found = reader(failOnDataLoss="false")
