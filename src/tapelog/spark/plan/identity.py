@@ -28,6 +28,8 @@ class Identities:
     def __init__(self) -> None:
         self._now: dict[str, bytes] = {}
         self._compared: set[str] = set()
+        self.begun_anew: frozenset[str] = frozenset()
+        """Topics that begin anew with the batch that was asked for last."""
         self._past: set[bytes] = set()
         """Ids that were replaced: a broker whose metadata is a moment old may still tell them."""
 
@@ -55,6 +57,7 @@ class Identities:
 
     def replace(self, told: Ids, names: Collection[str]) -> None:
         """From now on the query reads the topics that have these names now."""
+        self.begun_anew = frozenset(names)
         for name in names:
             if name in told:
                 self._past.add(self._now.get(name, _NONE))

@@ -93,9 +93,12 @@ class MadeAnew:
 
     of: TopicPartition
     wanted: int
+    is_proven: bool = True
+    """False: the batch goes back to where the log begins, and a log that lost all its records looks the same."""
 
     def __str__(self) -> str:
-        return f"topic {self.of.topic} was deleted and made anew: {self.of} was to be read from offset {self.wanted}"
+        happened = "was deleted and made anew" + ("" if self.is_proven else ", or its log lost all its records")
+        return f"topic {self.of.topic} {happened}: {self.of} was to be read from offset {self.wanted}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,10 +189,11 @@ def _where(loss: Loss) -> str:
         case Gone():
             return "without it"
         case MadeAnew():
-            return "at the start of the new topic"
+            return "at the start of the new topic" if loss.is_proven else "where the log begins"
 
 
 def _goes_on(loss: Loss) -> str:
     if isinstance(loss, MadeAnew):
-        return "Rows may be missing; the query reads the new topic from its start"
+        what = "reads the new topic from its start" if loss.is_proven else "goes on where the log begins"
+        return f"Rows may be missing; the query {what}"
     return "Rows may be missing; the query goes on"

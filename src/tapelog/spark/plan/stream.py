@@ -132,6 +132,7 @@ def plan_stream(
     first: bool = False,
     changed: frozenset[str] = frozenset(),
     unknown: frozenset[str] = frozenset(),
+    begun_anew: frozenset[str] = frozenset(),
 ) -> Plan:
     """The ranges from start to end: again and again the same, and by the same tasks, unless data was lost in between.
 
@@ -140,7 +141,8 @@ def plan_stream(
     `first` as in `advance`, and true for the first batch of a run only: an end before the start is then no loss, but a
     first batch that is replayed. `changed` as in `advance`: nothing is read of such a topic, since the offsets are not
     its own. `unknown`: topics that this run has not met, so that this is a batch of an earlier run: it is looked
-    whether they still have what it is to read.
+    whether they still have what it is to read. `begun_anew`: topics that `advance` let begin anew with this batch; a
+    later run that meets the batch again does not know them.
     """
     if first and may_differ_again(options) and all(of in start and offset <= start[of] for of, offset in end.items()):
         return Plan((), _replayed(start, end))
@@ -149,7 +151,7 @@ def plan_stream(
     short, anew = _short(view, end, [of for of in (*new, *known) if of.topic in unknown], changed)
     found = _earliest(view, [of for of in new if of.topic not in anew])
     log_starts = _earliest(view, [of for of in known if of.topic not in anew])
-    losses: list[Loss] = _went_back(view, start, end)
+    losses: list[Loss] = _went_back(view, start, end, anew | begun_anew)
     losses += [Gone(of, start[of]) for of in sorted(start) if of not in end]
     losses += [MadeAnew(of, start.get(of, 0)) for of in (*new, *known) if of.topic in anew]
     losses += [
@@ -188,12 +190,18 @@ def _short(
     return short, anew
 
 
-def _went_back(view: View, start: Offsets, end: Offsets) -> list[Loss]:
-    """Partitions whose batch ends before it starts: at their beginning, if `advance` let them begin anew."""
+def _went_back(view: View, start: Offsets, end: Offsets, anew: frozenset[str]) -> list[Loss]:
+    """Partitions whose batch ends before it starts: at their beginning, if `advance` let them begin anew.
+
+    It ends there, too, where the log had lost all its records.
+    """
     back = [of for of in sorted(end) if start.get(of, 0) > end[of]]
     begins = _earliest(view, back)
     return [
-        MadeAnew(of, start[of]) if end[of] <= begins.get(of, -1) else WentBack(of, start[of], end[of]) for of in back
+        MadeAnew(of, start[of], of.topic in anew)
+        if of.topic in anew or end[of] <= begins.get(of, -1)
+        else WentBack(of, start[of], end[of])
+        for of in back
     ]
 
 

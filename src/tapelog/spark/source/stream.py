@@ -201,7 +201,16 @@ class StreamReader(Prompt, DataSourceStreamReader, SupportsTriggerAvailableNow):
             topics = topics_of(ends)
             ids = view.ids(topics)
             changed, unknown = self._identities.changed(ids), self._identities.unknown(topics)
-            plan = plan_stream(self.options, view, begins, ends, first=first, changed=changed, unknown=unknown)
+            plan = plan_stream(
+                self.options,
+                view,
+                begins,
+                ends,
+                first=first,
+                changed=changed,
+                unknown=unknown,
+                begun_anew=self._identities.begun_anew,
+            )
             self._identities.distrust(plan.anew)
             self._identities.learn(view.ids(topics))
             pieces = self._identities.stamp(view.stocked(plan, self.options))

@@ -71,15 +71,19 @@ def test_a_topic_with_another_id_stops_the_query_or_is_read_from_its_start(recor
     given = {"subscribe": "t,u"}
     start = {T0: 50, T1: 0, OTHER: 20}
     found = step(there, start, T, **given)
-    for _ in range(2):  # the end is in the checkpoint: the next run meets it, too, whatever is in the topic by then
-        with pytest.raises(DataLossError, match="topic t was deleted and made anew: t-0 was to be read from offset 50"):
-            plan_stream(options(True, **given), there, start, found.end)
-        there.logs[T0] = (0, 900)
+    was_read = ": t-0 was to be read from offset 50"
+    with pytest.raises(DataLossError, match="topic t was deleted and made anew" + was_read):
+        plan_stream(options(True, **given), there, start, found.end, begun_anew=found.anew)
+    there.logs[T0] = (0, 900)  # the end is in the checkpoint: the next run meets it, whatever is in the topic by then
+    with pytest.raises(
+        DataLossError, match="topic t was deleted and made anew, or its log lost all its" + ".*" + was_read
+    ):
+        plan_stream(options(True, **given), there, start, found.end)
     there.logs[T0] = (0, records)
     found = step(there, start, T, **given, **GOES_ON)
     assert found.end == {T0: 0, T1: 0, OTHER: 20} and found.anew == T
     assert found.available == {T0: records, T1: records, OTHER: 90}
-    plan = plan_stream(options(True, **given, **GOES_ON), there, start, found.end)
+    plan = plan_stream(options(True, **given, **GOES_ON), there, start, found.end, begun_anew=found.anew)
     assert told(plan) == "" and len(plan.warnings) == 1 and "reads the new topic from its start" in plan.warnings[0]
     after = step(there, found.end, **given, **GOES_ON).end
     again = plan_stream(options(True, **given, **GOES_ON), there, found.end, after)
@@ -116,6 +120,18 @@ def test_under_a_later_leader_the_log_may_have_been_cut_back_and_nothing_is_read
     assert found.end == {T0: 30, T1: 80} and found.anew == NONE
     plan = plan_stream(options(True, **GOES_ON), there, {T0: 50, T1: 50}, found.end)
     assert told(plan) == "t-1:50-80" and "or its log was cut back" in plan.warnings[0]
+
+
+@pytest.mark.parametrize("begins", [0, 40])
+def test_a_log_that_has_lost_all_its_records_is_not_said_to_be_another_topic(begins: int) -> None:
+    there = world(t=[(begins, begins)])
+    found = step(there, {T0: 50}, **GOES_ON)
+    assert found.end == {T0: begins} and found.anew == NONE
+    both = "topic t was deleted and made anew, or its log lost all its records"
+    with pytest.raises(DataLossError, match=both):
+        plan_stream(options(True), there, {T0: 50}, found.end)
+    plan = plan_stream(options(True, **GOES_ON), there, {T0: 50}, found.end)
+    assert both in plan.warnings[0] and "goes on where the log begins" in plan.warnings[0]
 
 
 def test_an_open_transaction_is_no_proof() -> None:
