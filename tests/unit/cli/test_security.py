@@ -200,7 +200,7 @@ def test_a_slip_does_not_turn_the_verification_of_the_host_off(
 ) -> None:
     broker, door = elsewhere
     given = (f"ssl.ca.location={tmp_path / 'ca.pem'}", f"ssl.endpoint.identification.algorithm={value}")
-    with pytest.raises(CliError, match="ssl.endpoint.identification.algorithm='.*' is not known") as told:
+    with pytest.raises(CliError, match=r"ssl\.endpoint\.identification\.algorithm='.*' is not known") as told:
         way(broker, (*SCRAM, f"security.protocol={protocol}", *given))
     assert told.value.exit_code == 2 and "=https" in told.value.hint
     assert broker.connections == 0 and door.logins == 0, "nothing was sent"
