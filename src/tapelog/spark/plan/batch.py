@@ -55,6 +55,7 @@ def _within(
     """Start and end within what there is; offsets that were asked for and are not there are a loss."""
     first = start if isinstance(options.starting, Earliest) else view.earliest(kept)
     last = end if isinstance(options.ending, Latest) else view.latest(kept, options.isolation)
+    hidden = _hidden(options, view, {of: max(start[of], end[of]) for of in kept}, last)
     losses: list[Loss] = []
     low, high = dict(start), dict(end)
     for of in kept:
@@ -62,9 +63,17 @@ def _within(
             losses.append(Expired(of, start[of], first[of]))
             low[of] = first[of]
         if start[of] > last.get(of, start[of]) and start[of] != end[of]:
-            losses.append(StartsBeyond(of, start[of], last[of]))
+            losses.append(StartsBeyond(of, start[of], last[of], start[of] <= hidden.get(of, -1)))
             low[of] = high[of] = last[of]
         elif end[of] > last.get(of, end[of]) and start[of] < end[of]:
-            losses.append(EndsEarly(of, end[of], last[of]))
+            losses.append(EndsEarly(of, end[of], last[of], end[of] <= hidden.get(of, -1)))
             high[of] = last[of]
     return low, high, judge(losses, fail=options.fail_on_data_loss, batch=True)
+
+
+def _hidden(options: ReadOptions, view: View, wanted: Offsets, last: Offsets) -> Offsets:
+    """Up to where partitions were written of which less may be read than was asked for: transactions are open there."""
+    behind = [of for of, offset in wanted.items() if last.get(of, offset) < offset]
+    if options.isolation == "read_uncommitted" or not behind:
+        return {}
+    return view.latest(behind, "read_uncommitted")

@@ -47,9 +47,11 @@ class EndsEarly:
     of: TopicPartition
     wanted: int
     ends: int
+    is_hidden: bool = False
+    """The offset was written, but a transaction before it is open, and the query reads what is committed."""
 
     def __str__(self) -> str:
-        return f"{self.of} was to be read up to offset {self.wanted}, but ends at {self.ends}"
+        return f"{self.of} was to be read up to offset {self.wanted}, but {_end(self.ends, self.is_hidden)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +61,11 @@ class StartsBeyond:
     of: TopicPartition
     wanted: int
     ends: int
+    is_hidden: bool = False
+    """As in EndsEarly."""
 
     def __str__(self) -> str:
-        return f"{self.of} was to be read from offset {self.wanted}, but ends at {self.ends}"
+        return f"{self.of} was to be read from offset {self.wanted}, but {_end(self.ends, self.is_hidden)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +137,7 @@ def judge(losses: Sequence[Loss], *, fail: bool, batch: bool = False) -> tuple[s
         "or change the options that say where it starts and ends." if batch else "to begin anew, use a new checkpoint."
     )
     raise DataLossError(
-        f"Data was lost: {losses[0]}.{more}",
+        f"{'Data cannot be read yet' if _is_hidden(losses[0]) else 'Data was lost'}: {losses[0]}.{more}",
         _cause(losses[0]),
         f"To go on {_where(losses[0])}, set failOnDataLoss=false; {anew}",
     )
@@ -158,8 +162,21 @@ def next_available(
     return (begins if wanted < begins else ends), warnings[0]
 
 
+def _end(ends: int, is_hidden: bool) -> str:
+    return f"a transaction is open at offset {ends}" if is_hidden else f"ends at {ends}"
+
+
+def _is_hidden(loss: Loss) -> bool:
+    return isinstance(loss, EndsEarly | StartsBeyond) and loss.is_hidden
+
+
 def _cause(loss: Loss) -> str:
     match loss:
+        case EndsEarly(is_hidden=True) | StartsBeyond(is_hidden=True):
+            return (
+                "With kafka.isolation.level=read_committed the partition is read up to that transaction only. "
+                "Wait until it is committed or aborted."
+            )
         case Expired():
             return (
                 "Retention was faster than the query: keep data longer (retention.ms, retention.bytes), or read sooner."

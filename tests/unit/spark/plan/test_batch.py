@@ -110,6 +110,40 @@ def test_a_start_beyond_the_end_is_blamed_on_the_option_that_was_given(ending: d
     assert told(plan) == "" and len(plan.warnings) == 1
 
 
+@pytest.mark.parametrize(
+    ("asked", "part"),
+    [
+        ({"startingOffsets": '{"t":{"0":50}}'}, "from offset 50"),
+        ({"endingOffsets": '{"t":{"0":100}}'}, "up to offset 100"),
+    ],
+)
+def test_an_open_transaction_is_named_where_it_hides_what_was_written(asked: dict[str, str], part: str) -> None:
+    there = world(t=[(0, 100)])
+    there.stable = {T0: 30}
+    committed = asked | {"kafka.isolation.level": "read_committed"}
+    with pytest.raises(DataLossError, match=f"{part}, but a transaction is open at offset 30") as raised:
+        plan_batch(options(**committed), there)
+    text = str(raised.value)
+    assert "read_committed" in text and text.count("\n") <= 2
+    assert not any(blame in text for blame in ("made anew", "was lost", "beyond"))
+    plan = plan_batch(options(failOnDataLoss="false", **committed), there)
+    assert "a transaction is open at offset 30" in plan.warnings[0]
+
+
+def test_offsets_beyond_what_was_written_are_not_blamed_on_an_open_transaction() -> None:
+    there = world(t=[(0, 100)])
+    there.stable = {T0: 30}
+    asked = {"endingOffsets": '{"t":{"0":101}}', "kafka.isolation.level": "read_committed"}
+    with pytest.raises(DataLossError, match="Data was lost: t-0 was to be read up to offset 101, but ends at 30"):
+        plan_batch(options(**asked), there)
+
+
+def test_no_second_end_is_asked_for_where_nothing_is_missing() -> None:
+    there = world(t=[(0, 100)])
+    plan_batch(options(endingOffsets='{"t":{"0":90}}', kafka__isolation__level="read_committed"), there)
+    assert there.asked.count("latest") == 1
+
+
 @pytest.mark.parametrize("asked", [{"startingOffsets": '{"t":{"0":100}}'}, {"endingOffsets": '{"t":{"0":500}}'}])
 @pytest.mark.parametrize("repeatable", [False, True])
 def test_a_batch_is_not_told_of_checkpoints(asked: dict[str, str], repeatable: bool) -> None:
