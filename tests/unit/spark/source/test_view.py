@@ -87,6 +87,20 @@ def test_only_a_log_that_has_its_first_leader_was_never_cut_back() -> None:
             assert view.uncut_ends([of]) == {of: 7}
 
 
+@pytest.mark.usefixtures("empty_pool")
+def test_each_range_of_a_batch_names_the_topic_that_it_was_planned_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tapelog.spark.source import batch
+
+    monkeypatch.setattr(batch, "settle", lambda: None)
+    with FakeCluster(partitions=2) as fake:
+        fake.end = 7
+        given = {"kafka.bootstrap.servers": str(fake.brokers[1].address), "subscribe": TOPIC, "minPartitions": "4"}
+        for topic_id in (fake.topic_id, bytes(range(1, 17))):
+            fake.topic_id = topic_id
+            found = batch.BatchReader(read_options(given, streaming=False)).partitions()
+            assert [piece.topic_id for task in found for piece in task.value] == [topic_id] * 4
+
+
 class Brokers(ClusterView):
     """A view of a dictionary, with sizes and a tier."""
 
