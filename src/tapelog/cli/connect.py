@@ -17,12 +17,16 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 from confluent_kafka.admin import AdminClient, ClusterMetadata, OffsetSpec, TopicMetadata
 
 from tapelog.cli.explain import explain
-from tapelog.cli.output import EXIT_NOT_FOUND, EXIT_UNREACHABLE, EXIT_USAGE, CliError
-from tapelog.cli.security import librdkafka_login, look
+from tapelog.cli.output import EXIT_NOT_FOUND, EXIT_UNREACHABLE, EXIT_USAGE, CliError, remark
+from tapelog.cli.security import librdkafka_login, look, password_can_be_guessed
 from tapelog.cli.units import parse_pair
 
 QUIET_LOG_LEVEL = 0  # librdkafka's own stderr lines would talk over our messages
 OFFSETS_PER_REQUEST_MAX = 5000
+GUESSABLE = (
+    "warning: SCRAM without verified TLS: whoever stands between here and the broker can guess the password; "
+    "use -X security.protocol=SASL_SSL"
+)
 
 EARLIEST: OffsetSpec = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
 LATEST: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
@@ -34,6 +38,7 @@ class Connection:
     def __init__(self, bootstrap: str, properties: Sequence[str] | None = None, timeout_s: float = 10.0) -> None:
         self.bootstrap = bootstrap
         self.timeout_s = timeout_s
+        self._warned = False
         self.trouble = ""  # the last thing librdkafka complained about
         self._properties: dict[str, Any] = {
             "bootstrap.servers": bootstrap,
@@ -85,6 +90,9 @@ class Connection:
         return made
 
     def _made(self, kind: Any, properties: dict[str, Any]) -> Any:
+        if not self._warned and password_can_be_guessed(self._properties):
+            remark(GUESSABLE)
+        self._warned = True
         dotted = {name if name.endswith("_cb") else name.replace("_", "."): it for name, it in properties.items()}
         try:
             return kind({**dotted, **self._properties})

@@ -125,8 +125,9 @@ def look(bootstrap: str, timeout_s: float, properties: Mapping[str, Any]) -> Non
     """Raise CliError unless a broker can be reached as these properties say: one that speaks TLS, or does not, that
     takes our login, and that proves what the mechanism lets it prove.
 
-    librdkafka believes a SCRAM server that asks for one iteration, and it tries a refused password again and again.
-    Our own login comes first, so librdkafka meets neither.
+    librdkafka tries a refused password again and again. Our own login comes first, so it never has a refused one.
+    librdkafka also answers a SCRAM server that asks for one iteration. Our login notices a server that does so at once,
+    but not one that does so at a later connection: TLS alone prevents that (`password_can_be_guessed`).
     """
     quick_s, protocol = min(timeout_s, PROBE_SECONDS), protocol_of(properties)
     if protocol == "PLAINTEXT":
@@ -135,6 +136,8 @@ def look(bootstrap: str, timeout_s: float, properties: Mapping[str, Any]) -> Non
     try:
         context = security.context
     except CliError:  # a kind of file that only librdkafka reads, perhaps; if not, it says so
+        if protocol.startswith("SASL") and _can_log_in(properties):
+            raise  # no password goes where our own login does not go first
         return probe(bootstrap, quick_s, look=False)
     if protocol.startswith("SASL") and not _can_log_in(properties):
         return probe(bootstrap, quick_s, context)
@@ -143,6 +146,16 @@ def look(bootstrap: str, timeout_s: float, properties: Mapping[str, Any]) -> Non
     except CliError:
         probe(bootstrap, quick_s, context)  # knows better, if the port speaks otherwise
         raise
+
+
+def password_can_be_guessed(properties: Mapping[str, Any]) -> bool:
+    """Whether a login of librdkafka lets somebody between us and the broker guess the password: librdkafka answers
+    SCRAM with one iteration, and without verified TLS nothing tells it who asks for that."""
+    protocol = protocol_of(properties)
+    if not protocol.startswith("SASL") or not mechanism_of(properties).startswith("SCRAM"):
+        return False
+    verified = str(properties.get("enable.ssl.certificate.verification", "true")).lower() not in ("false", "f", "0")
+    return protocol == "SASL_PLAINTEXT" or not verified
 
 
 def _can_log_in(properties: Mapping[str, Any]) -> bool:
@@ -251,13 +264,7 @@ def _trust(given: Mapping[str, str]) -> Store | None:
     if given.get("ssl.ca.pem"):
         return Store(content=Secret(given["ssl.ca.pem"]))
     path = given.get("ssl.ca.location", "")
-    if os.path.isdir(path):
-        raise CliError(
-            f"ssl.ca.location: {path} is a directory",
-            "-X ssl.ca.location=FILE names one file with all authorities (PEM)",
-            EXIT_USAGE,
-        )
-    return Store(path=path) if path and path != "probe" else None
+    return Store(path=path, directory=os.path.isdir(path)) if path and path != "probe" else None
 
 
 def _identity(given: Mapping[str, str]) -> Store | None:

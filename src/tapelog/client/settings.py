@@ -36,6 +36,8 @@ class Store:
     """PKCS12 rather than PEM. A PEM identity is the key and the chain one after the other, in any order."""
     password: Secret | None = None
     """Of the PKCS12 file, or of the encrypted key in the PEM."""
+    directory: bool = False
+    """The path is a directory of authorities, named by their hashes as `openssl rehash` does. Only to trust."""
 
     def __post_init__(self) -> None:
         if bool(self.path) == (self.content is not None):

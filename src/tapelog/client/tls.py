@@ -54,6 +54,9 @@ def _trust(made: ssl.SSLContext, trust: Store | None) -> None:
     if trust is None:
         made.load_default_certs(ssl.Purpose.SERVER_AUTH)
         return
+    if trust.directory:
+        made.load_verify_locations(capath=trust.path)
+        return
     data = _content(trust, "truststore")
     try:
         if trust.pkcs12:

@@ -8,6 +8,7 @@ import hashlib
 import hmac
 import re
 import ssl
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -16,7 +17,7 @@ from types import ModuleType
 import pytest
 
 from tapelog.cli.connect import Connection
-from tapelog.cli.output import CliError
+from tapelog.cli.output import CliError, reset_consoles
 from tapelog.cli.raw import Wire
 from tapelog.cli.security import Security, explained, librdkafka_login
 from tapelog.client import handshake, link, login, scram, tls, tokens, transport, versions
@@ -215,6 +216,83 @@ def test_the_host_is_verified_as_asked(
     with suppress(CliError):
         Connection(str(broker.address), (*SCRAM, "security.protocol=SASL_SSL", *given))
     assert door.logins == logins
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[tuple[FakeBroker, ScramBroker]]:
+    """A broker with TLS; beside it `authorities`, a directory as `openssl rehash` makes it."""
+    authority, door = Authority("an authority"), ScramBroker()
+    (tmp_path / "server.pem").write_bytes(authority.sign("broker", "127.0.0.1").pem())
+    (tmp_path / "authorities").mkdir()
+    canonical = authority.own.certificate.subject.public_bytes()[2:]  # without the outer header; lower case already
+    hashed = int.from_bytes(hashlib.sha1(canonical).digest()[:4], "little")
+    (tmp_path / "authorities" / f"{hashed:08x}.0").write_bytes(authority.pem)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "server.pem")
+    with FakeBroker(door, context) as broker:
+        yield broker, door
+
+
+def test_a_directory_of_authorities_is_believed(here: tuple[FakeBroker, ScramBroker], tmp_path: Path) -> None:
+    broker, door = here
+    trust = f"ssl.ca.location={tmp_path / 'authorities'}"
+    ask(broker, (*SCRAM, "security.protocol=SASL_SSL", trust))
+    assert door.logged_in == 1
+    (tmp_path / "others").mkdir()
+    with pytest.raises(CliError, match="not trusted"):
+        ask(broker, (*SCRAM, "security.protocol=SASL_SSL", f"ssl.ca.location={tmp_path / 'others'}"))
+
+
+def test_with_a_directory_of_authorities_a_hostile_challenge_gets_no_proof_either(
+    here: tuple[FakeBroker, ScramBroker], tmp_path: Path
+) -> None:
+    broker, door = here
+    door.challenge = lambda nonce: f"r={nonce}x,s={salt()},i=1"
+    with pytest.raises(CliError, match="1 iterations"):
+        ask_by_librdkafka(broker, (*SCRAM, "security.protocol=SASL_SSL", f"ssl.ca.location={tmp_path / 'authorities'}"))
+    assert door.logins == 1 and door.proofs == 0
+
+
+def test_no_password_is_sent_with_files_that_only_librdkafka_reads(
+    here: tuple[FakeBroker, ScramBroker], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker, door = here
+    (tmp_path / "me.p12").write_bytes(Authority().sign("me").pkcs12(b"secret"))
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.serialization.pkcs12", None)
+    given = (
+        f"ssl.ca.location={tmp_path / 'authorities'}",
+        f"ssl.keystore.location={tmp_path / 'me.p12'}",
+        "ssl.keystore.password=secret",
+    )
+    Connection(str(broker.address), ("security.protocol=SSL", *given))  # without a password it is left to librdkafka
+    with pytest.raises(CliError, match="PKCS12 files need") as told:
+        ask_by_librdkafka(broker, (*SCRAM, "security.protocol=SASL_SSL", *given))
+    assert "pip install" in told.value.hint and door.logins == 0
+
+
+@pytest.mark.parametrize(
+    ("properties", "warned"),
+    [
+        (SCRAM, True),
+        ((*SCRAM, "security.protocol=SASL_SSL", "enable.ssl.certificate.verification=false"), True),
+        ((*SCRAM, "security.protocol=SASL_SSL"), False),
+        ((*SASL, "sasl.mechanism=PLAIN"), False),
+        ((), False),
+    ],
+)
+def test_a_password_that_librdkafka_lets_others_guess_is_warned_about_once(
+    properties: tuple[str, ...], warned: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("tapelog.cli.connect.look", lambda *_: None)
+    reset_consoles()
+    connection = Connection("127.0.0.1:1", properties)
+    assert capsys.readouterr().err == "", "no client of librdkafka yet"
+    for _ in range(2):
+        connection.producer()
+    assert connection.admin is not None
+    told = capsys.readouterr()
+    assert told.out == "" and told.err.count("SASL_SSL") == told.err.count("\n") == int(warned)
+    reset_consoles()
 
 
 def test_properties_without_a_login_need_none() -> None:
