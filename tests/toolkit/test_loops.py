@@ -321,3 +321,33 @@ def test_a_handler_that_is_slower_than_the_group_allows_loses_its_partition_and_
     assert sorted(set(seen)) == list("012")
     if make is exactly_once:
         assert seen == list("012")
+
+
+@pytest.mark.parametrize("make", EVERY)
+def test_open_work_is_committed_when_partitions_are_given_up(cluster: Cluster, make: Make) -> None:
+    source, out, group = cluster.topic(6), cluster.topic(2), cluster.fresh()
+    cluster.fill(source, range(60), partitions=6)
+    done, handled = Counter[str](), Counter[str]()
+
+    def member(name: str) -> Loop:
+        def handle(record: Record) -> Send:
+            done[name] += 1
+            handled[record.text()] += 1
+            return Send(out, record.value)
+
+        settings = {"heartbeat.interval.ms": 100, "session.timeout.ms": 6000}
+        return make(cluster.bootstrap, group=group, topics=source, handle=handle, consumer=settings, batch_seconds=25.0)
+
+    with member("a"):
+        until(lambda: done["a"] == 60, "all is worked on, and nothing committed")
+        with member("b"):
+            number = 60
+
+            def both() -> bool:
+                nonlocal number
+                cluster.fill(source, range(number, number + 6), partitions=6)
+                number += 6
+                return done["b"] > 0
+
+            until(both, "the other has its part", pause=0.1)
+    assert set(handled.values()) == {1}, "what was committed when partitions were given up does not come again"

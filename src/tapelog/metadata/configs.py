@@ -155,9 +155,12 @@ def check_resource(image: MetadataImage, key: ConfigKey) -> None:
 
 
 def broker_id(name: str) -> int:
-    """The id a broker resource names; INVALID_REQUEST if it is not a number."""
+    """The id a broker resource names; INVALID_REQUEST if it is not a number, written as brokers write theirs."""
     try:
-        return int(name)
+        id = int(name)
+        if str(id) != name:  # "01" would be a second resource of the same broker
+            raise ValueError
+        return id
     except ValueError:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Node id must be an integer, but it is: {name}") from None
 

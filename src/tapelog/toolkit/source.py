@@ -265,7 +265,11 @@ class Source:
     def commit(self, positions: Mapping[Place, Position]) -> None:
         """Commit as a member of the group, and wait for the answer; KafkaException when any of it failed. Interrupted
         when the loop is to stop and no answer comes."""
-        self._commits.run(partial(self._commit, topic_partitions(positions)))
+        parts = topic_partitions(positions)
+        if self._in_callback:  # the client answers no other thread before its callback returns
+            self._commit(parts)
+        else:
+            self._commits.run(partial(self._commit, parts))
 
     def _commit(self, parts: list[TopicPartition]) -> None:
         for part in self._consumer.commit(offsets=parts, asynchronous=False):

@@ -174,3 +174,10 @@ def test_legacy_alter_refuses_what_the_incremental_one_does() -> None:
     assert replace(cluster, RESOURCE_TOPIC, "t", retention_ms=None) == ErrorCode.INVALID_REQUEST
     assert replace(cluster, RESOURCE_TOPIC, "t", retention_ms="x") == ErrorCode.INVALID_CONFIG
     assert replace(cluster, RESOURCE_TOPIC, "nope") == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+@pytest.mark.parametrize("name", ["01", "+1", " 1", "1_0", "one"])
+def test_a_broker_is_named_as_it_writes_its_id(name: str) -> None:
+    change = resource(RESOURCE_BROKER, name, ("log.retention.ms", SET, "5"))
+    assert alter(with_topic(), change) == [ErrorCode.INVALID_REQUEST]
+    assert alter(with_topic(), resource(RESOURCE_BROKER, "1", ("log.retention.ms", SET, "5"))) == [0]

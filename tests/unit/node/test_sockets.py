@@ -322,9 +322,11 @@ def test_accepting_pauses_while_there_are_no_descriptors(house: House) -> None:
     listener.setblocking(False)
     late = Client(house)
     house.turn_until(lambda: listener.attempts == 1, "tried")
+    began_ms = house.clock.monotonic_ms()
     for _ in range(10):
         house.turn()
-    assert listener.attempts <= 2, "it does not spin"
+    pauses = (house.clock.monotonic_ms() - began_ms) // ACCEPT_PAUSE_MS  # several, on a busy machine
+    assert listener.attempts <= 2 + pauses, "it does not spin"
     assert before.call(API_VERSIONS, 0).error_code == 0
     listener.exhausted = False
     house.clock.ahead_ms += ACCEPT_PAUSE_MS
