@@ -37,6 +37,11 @@ def parse_bootstrap(text: str) -> list[tuple[str, int]]:
         if entry.isdecimal():  # a port alone would be looked up as a host of that name
             meant = f"127.0.0.1:{entry}" if 0 < int(entry) < 65536 else "127.0.0.1:9092"
             raise CliError(f"{entry} is not HOST:PORT", f"--bootstrap {meant}", EXIT_USAGE)
+        scheme, is_url, rest = entry.partition("://")
+        if is_url:
+            raise CliError(
+                f"{entry} is not HOST:PORT: leave {scheme}:// out", f"--bootstrap {rest.strip('/')}", EXIT_USAGE
+            )
         host, colon, port = entry.rpartition(":") if not entry.endswith("]") else (entry, "", "")
         if not colon:
             host, port = entry, str(DEFAULT_PORT)

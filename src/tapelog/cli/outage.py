@@ -58,6 +58,8 @@ class Outage:
         trouble = self._trouble(stats, connected)
         if trouble is None:
             if self._told is not None:
+                if all(id < 0 for id in connected):
+                    return  # a connection to a bootstrap address alone brings no records
                 back = self._told.silent <= set(connected.values())
                 self._tell(self._told.over if back else "other brokers lead now: records can be read again")
             self._since = self._told = None

@@ -50,7 +50,7 @@ def refused(error: ValueError, directories: Sequence[str]) -> UpError:
         except ValueError as stored:
             path = os.path.join(directory, node_files.CONFIG_FILE)
             return UpError(f"{path}: {stored}", "change it there", EXIT_USAGE)
-    return UpError(str(error), "--set takes Kafka's broker configs; `tape up --help`", EXIT_USAGE)
+    return UpError(str(error), "docs/operate/settings.md tells what each of Kafka's settings does here", EXIT_USAGE)
 
 
 def written(data: str, plan: list[PlannedNode], *, here: bool) -> list[PlannedNode]:

@@ -180,3 +180,9 @@ def test_programs_are_told_the_same_as_json(capsys: pytest.CaptureFixture[str]) 
     told = json.loads(printed.err)
     assert told["error"] == f"{broker.address} answers, but not with TLS" and told["hint"] and told["exit_code"] == 3
     assert printed.out == ""
+
+
+def test_a_url_is_told_what_to_leave_out() -> None:
+    with pytest.raises(CliError) as told:
+        parse_bootstrap("http://localhost:9092/")
+    assert "leave http:// out" in str(told.value) and told.value.hint == "--bootstrap localhost:9092"

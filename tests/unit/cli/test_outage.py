@@ -88,6 +88,18 @@ def test_a_broker_that_went_before_it_was_known_is_told_by_its_bootstrap_address
     ]
 
 
+def test_a_bootstrap_address_that_answers_is_not_the_broker_that_was_waited_for() -> None:
+    watch = Watch()
+    watch.second({1: "UP"}, {0: 1})
+    for _ in range(10):
+        watch.second({1: "DOWN"}, {0: 1})
+    for _ in range(10):
+        watch.second({-1: "UP", 1: "DOWN"}, {})  # it is advertised by a name that does not resolve
+    assert [line.partition(",")[0] for line in watch.told] == ["127.0.0.1:9093 does not answer"]
+    watch.second({-1: "UP", 1: "UP"}, {0: 1})
+    assert watch.told[1:] == ["127.0.0.1:9093 answers again"]
+
+
 def test_of_several_brokers_only_those_that_are_read_from_count() -> None:
     watch = Watch()
     watch.second({1: "UP", 2: "UP", 3: "UP"}, {0: 1, 1: 2})
