@@ -40,7 +40,9 @@ if TYPE_CHECKING:
 log = logging.getLogger("tapelog.node")
 
 COLLECTED_AT_ONCE_MAX: Final = 41_000
-"""Objects that Python's collector looks at in one go while the loop stands still: 30 to 100 ns each."""
+"""Objects that Python's collector looks at in one go while the loop stands still: 30 to 100 ns each.
+
+Python counts growth. Objects that replace others one by one come on top, and a full collection looks at everything."""
 COLLECTOR_THRESHOLDS: Final = (20_000, 0, 2_500)
 """The young generation at 20,000 objects more than before, every second time with the one before it. Everything, after
 a hundred million: with a million objects that takes a tenth of a second, and requests leave no cycles behind."""
